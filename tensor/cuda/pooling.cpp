@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "tensor/cpu/moves/offsets.h"
 #include "tensor/cuda/faults.h"
 #include "tensor/cuda/kernel_names.h"
 #include "tensor/cuda/kernels.h"
@@ -16,6 +15,7 @@
 #include "tensor/integers.h"
 #include "tensor/ops/pooling.h"
 #include "tensor/ops/reduced.h"
+#include "tensor/ops/rules.h"
 
 namespace kiln::cuda {
 namespace {
@@ -83,13 +83,12 @@ void greatest(const Op&, const Attrs& attrs, Inputs in, Outputs outputs, Stream&
 
 std::int64_t plane_of(const Tensor& x) { return (x.size(x.rank() - 1) * x.size(x.rank() - 2)).fixed(); }
 
-void check_places(const Tensor& indices, std::int64_t places) {
-  cpu::checked_index(copied_to_host(indices), places, indices.rank() - 1, false, 1);
-}
-// They may have been written over since.
-OpError refused_place(const Tensor& indices, std::int64_t places) {
+// What is told of an index that is beyond its plane. It may have been written over since.
+OpError refused_place(const Tensor& indices, std::int64_t at, std::int64_t places) {
+  const Tensor one = element_on_host(indices, at);
+  const std::int64_t index = *HostView(one, DType::I64).as<std::int64_t>();
   try {
-    check_places(indices, places);
+    if (index < 0 || index >= places) rules::index_out_of_bounds(index, indices.rank() - 1, places, {1});
   } catch (const OpError& error) {
     return error;
   }
@@ -107,12 +106,15 @@ void add_at_places(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&)
   const Tensor y = in_order(in[0]), indices = in_order(in[1]);
   const Tensor& result = outputs[0];
   const std::int64_t places = plane_of(result);
-  if (result.numel() == 0) return check_places(indices, places);
+  if (result.numel() == 0) {
+    if (indices.numel() > 0) throw refused_place(indices, 0, places);
+    return;
+  }
   const DType wide = ops::compute_dtype(result.dtype());
   const Tensor sums = wide == result.dtype() ? result : Tensor::empty(result.sizes(), wide, result.device());
   Context& context = Context::of(result.device());
-  const FaultTicket ticket =
-      expect_fault(context, [indices, places](std::int64_t) { return refused_place(indices, places); });
+  const FaultTicket ticket = expect_fault(
+      context, [indices, places](std::int64_t at) { return refused_place(indices, at, places); });
   const std::int64_t planes = result.numel().fixed() / places;
   PlacesJob job{.planes = planes,
                 .places = places,

@@ -83,8 +83,7 @@ void randint(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
 
 // What is told of a chance that is none. It may have been written over since.
 OpError refused_chance(const Tensor& chances, std::int64_t at) {
-  const Layout one{{}, {}, chances.layout().offset + Dim(at)};
-  const Tensor chance = Tensor::alias(chances, one);
+  const Tensor chance = element_on_host(chances, at);
   try {
     check_probability(*HostView(chance, DType::F64).as<double>(), "bernoulli");
   } catch (const OpError& error) {
