@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "interpreter/values/collector.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/impl.h"
+#include "interpreter/vm/kept_place.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/operators.h"
 #include "jit/passes/faults.h"
@@ -34,6 +36,9 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
   if (!options_.out) options_.out = [](std::string_view text) { host::write_stream(stdout, text); };
   if (!options_.err) options_.err = [](std::string_view text) { host::write_stream(stderr, text); };
   kiln::set_warning_sink([this](const std::string& sentence) { write_error("warning: " + sentence + "\n"); });
+  kiln::set_place_source([this, thread = std::this_thread::get_id()] {
+    return std::this_thread::get_id() == thread ? keep_place(impl_->vm) : kiln::KeptPlace{};
+  });
   Value main = new_module("main");
   Value prelude = new_module("prelude");
   main_ = &main.as<Module>();
@@ -49,6 +54,7 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
 Interpreter::~Interpreter() {
   capture::forget_entries();
   kiln::set_warning_sink({});
+  kiln::set_place_source({});
   impl_->modules.clear();
   for (Value& slot : main_->slots) slot.clear();
   for (Value& slot : prelude_->slots) slot.clear();
@@ -63,7 +69,17 @@ Interpreter::Outcome Interpreter::run(std::string name, std::string text) {
   } const at_the_end{*this};
   Outcome outcome;
   outcome.value = impl_->modules.run(*main_, name, std::move(text), outcome.has_value);
+  settle();
   return outcome;
+}
+
+// What devices were given is done, or has failed.
+void Interpreter::settle() {
+  try {
+    kiln::settle_devices();
+  } catch (const kiln::DelayedError& error) {
+    throw lang::UserError(delayed_failure(error).diagnostic);
+  }
 }
 
 void Interpreter::run_file(const std::string& path) {

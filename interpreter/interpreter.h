@@ -104,6 +104,7 @@ class Interpreter {
   Impl& impl() { return *impl_; }
 
  private:
+  void settle();
   Options options_;
   lang::Sources sources_;
   Module* main_ = nullptr;

@@ -28,8 +28,9 @@ struct Diagnostic {
   std::string message;  // one sentence, lower case, no full stop
   // The first is the primary place, printed after "-->". An empty text prints a bare caret.
   std::vector<Label> labels;
-  std::string help;          // at most one suggestion, one that works
-  std::vector<Frame> trace;  // innermost first; the frame of the primary label comes first
+  std::string help;             // at most one suggestion, one that works
+  std::vector<Frame> trace;     // innermost first; the frame of the primary label comes first
+  bool trace_is_whole = false;  // those who pass it on add no frames: it is that of an earlier moment
 
   Span place() const { return labels.empty() ? Span{} : labels.front().span; }
 };

@@ -2,12 +2,20 @@
 
 #include <atomic>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace kiln {
 namespace {
 
-std::atomic<PlaceFn> place_source{nullptr};
+struct PlaceSource {
+  std::mutex mutex;
+  std::function<KeptPlace()> ask;
+};
+PlaceSource& place_source() {
+  static PlaceSource source;
+  return source;
+}
 
 struct Settlings {
   std::mutex mutex;
@@ -21,10 +29,13 @@ Settlings& settlings() {
 
 }  // namespace
 
-void set_place_source(PlaceFn source) { place_source.store(source); }
-ProgramPlace current_place() {
-  const PlaceFn source = place_source.load();
-  return source == nullptr ? nullptr : source();
+void set_place_source(std::function<KeptPlace()> source) {
+  const std::lock_guard lock(place_source().mutex);
+  place_source().ask = std::move(source);
+}
+KeptPlace current_place() {
+  const std::lock_guard lock(place_source().mutex);
+  return place_source().ask ? place_source().ask() : KeptPlace{};
 }
 
 void add_settling(Settling settling) {

@@ -1,18 +1,23 @@
 // Owns errors that are told after their op: devices compute beside the program, which is further on by then.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "tensor/error.h"
 
 namespace kiln {
 
-// Where the program was, as whoever runs it keeps it.
+// Where the program was, as what runs it keeps it.
 using ProgramPlace = std::shared_ptr<const void>;
-using PlaceFn = ProgramPlace (*)();
-void set_place_source(PlaceFn source);
-// Null where nobody says.
-ProgramPlace current_place();
+struct KeptPlace {
+  ProgramPlace place;       // null where nobody says
+  bool is_awaited = false;  // the program goes on only when it is known that nothing failed here
+};
+// `source` is asked on whichever thread gives work to a device. An empty one ends that.
+void set_place_source(std::function<KeptPlace()> source);
+KeptPlace current_place();
 
 // The error of an op at an earlier place.
 class DelayedError final : public OpError {

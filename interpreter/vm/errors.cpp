@@ -1,5 +1,7 @@
 #include "interpreter/vm/errors.h"
 
+#include "interpreter/vm/kept_place.h"
+
 #include <new>
 
 #include "interpreter/interpreter.h"
@@ -60,6 +62,8 @@ Failure describe_exception(const std::exception_ptr& error) {
     failure.diagnostic = e.diagnostic();
     failure.catchable = may_be_caught(failure.diagnostic);
     return failure;
+  } catch (const DelayedError& e) {
+    return delayed_failure(e);
   } catch (const OpError& e) {
     if (e.kind() == ErrorKind::Interrupted) interrupt_requested.store(false);
     Failure failure = plain(std::string(name(e.kind())), e.message(), e.help());

@@ -15,6 +15,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/op_entry.h"
+#include "tensor/delayed_error.h"
 #include "tensor/op.h"
 
 namespace kiln::interp {
@@ -482,6 +483,8 @@ Value apply(const OpEntry& entry, const OpForm& form, const BoundArguments& boun
     }
     if (!bound.any_tensor && form.on_numbers) return apply_to_numbers(form, bound.inputs, attrs);
     return from_outputs(*form.op, kiln::bind(*form.op, bound.inputs, attrs));
+  } catch (const kiln::DelayedError&) {  // of another op
+    throw;
   } catch (const kiln::OpError& error) {
     rethrow(error, bound);
   }

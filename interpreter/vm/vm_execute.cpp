@@ -137,7 +137,7 @@ const Handler* Vm::unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool
     Frame& frame = *frame_;
     const bool is_traced = traced_ == frame_;
     traced_ = nullptr;
-    if (diagnostic && !is_traced)
+    if (diagnostic && !diagnostic->trace_is_whole && !is_traced)
       diagnostic->trace.push_back({frame.code->span(frame.place()), frame.code->name});
     const Handler* handler = handler_at(frame, catchable);
     Value* end = frame.base + frame.code->registers;

@@ -1,5 +1,6 @@
 #include "tensor/cuda/faults.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -27,6 +28,7 @@ struct Faults {
   std::uint64_t next = 1;
   std::uint64_t forgotten = 0;  // what launches before it met is told no more
   std::deque<Pending> pending;
+  bool is_awaited = false;  // by the program, at once
 };
 
 std::atomic<std::size_t> pending_count{0};
@@ -74,9 +76,20 @@ FaultTicket expect_fault(Context& context, std::function<OpError(std::int64_t)> 
     lock.lock();
   }
   const std::uint64_t launch = faults.next++;
-  faults.pending.push_back({launch, std::move(refusal), current_place()});
+  KeptPlace here = current_place();
+  faults.pending.push_back({launch, std::move(refusal), std::move(here.place)});
+  faults.is_awaited = faults.is_awaited || here.is_awaited;
   ++pending_count;
   return {faults.word, launch};
+}
+
+void wait_where_awaited(Context& context) {
+  Faults& faults = faults_of(context.device());
+  {
+    const std::lock_guard lock(faults.mutex);
+    if (!std::exchange(faults.is_awaited, false)) return;
+  }
+  context.synchronize();
 }
 
 void check_faults(Context& context, bool is_done) {
@@ -98,7 +111,7 @@ void check_faults(Context& context, bool is_done) {
   }
   const Pending first = std::move(*refused);
   forget(faults);
-  lock.unlock();                        // the error may be made of elements on the card
+  lock.unlock();  // the error may be made of elements on the card
   if (!is_done) context.synchronize();  // nobody is told of what launches after it meet
   throw DelayedError(first.refusal(detail), first.place);
 }

@@ -22,6 +22,9 @@ inline constexpr int kDetailBits = 40;
 // Announces a launch. `refusal` makes the error, from the detail.
 FaultTicket expect_fault(Context& context, std::function<OpError(std::int64_t detail)> refusal);
 
+// After a launch was given to the stream: where the program awaits what was announced, so does this.
+void wait_where_awaited(Context& context);
+
 // After waiting: throws the error of the first launch that met something (tensor/delayed_error.h). `is_done`:
 // the card has done all that it was given.
 void check_faults(Context& context, bool is_done);

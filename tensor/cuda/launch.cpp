@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/cuda/faults.h"
 #include "tensor/integers.h"
 #include "tensor/interrupt.h"
 
@@ -23,6 +24,8 @@ void run(Context& context, const Launch& launch, std::span<void* const> argument
   context.check("cuLaunchKernel", driver().api.cuLaunchKernel(launch.function, blocks, 1, 1, kThreadsOfBlock,
                                                               1, 1, launch.shared_bytes, context.stream(),
                                                               const_cast<void**>(arguments.data()), nullptr));
+  wait_where_awaited(context);
+  wait_where_awaited(context);
 }
 
 }  // namespace kiln::cuda

@@ -20,6 +20,12 @@ struct Arguments {
   unsigned long long launch;
 };
 
+// A number stands in the place of an address.
+template <class T>
+KILN_MATH T number(void* const& word) {
+  return *reinterpret_cast<const T*>(&word);
+}
+
 // The refusal of the first launch counts, and of its lowest line.
 template <int kOperands, int kResults, int kNumbers>
 KILN_MATH void refuse(const Arguments<kOperands, kResults, kNumbers>& given, unsigned line) {

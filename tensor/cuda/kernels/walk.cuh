@@ -108,4 +108,30 @@ KILN_MATH T fold(T mine, int group = kLanes) {
   return mine;
 }
 
+template <class T>
+KILN_MATH T from_first_lane(T mine) {
+  return __shfl_sync(kAllLanes, mine, 0);
+}
+
+// The results of blocks, one after the other, in pairs of neighbours: those of as many blocks wait for each
+// other.
+template <class Combine, class T>
+struct Tree {
+  static constexpr int kDeepest = 48;  // 2^48 blocks
+  T parts[kDeepest];
+  int depth = 0;
+  Count blocks = 0;
+
+  __device__ __forceinline__ void add(T part) {
+    for (Count n = blocks; (n & 1) != 0; n >>= 1) part = Combine::combine(parts[--depth], part);
+    parts[depth++] = part;
+    ++blocks;
+  }
+  __device__ __forceinline__ T result() {
+    T all = parts[--depth];
+    while (depth > 0) all = Combine::combine(parts[--depth], all);
+    return all;
+  }
+};
+
 }  // namespace kiln::cuda

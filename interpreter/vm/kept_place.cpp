@@ -1,0 +1,45 @@
+#include "interpreter/vm/kept_place.h"
+
+#include <algorithm>
+
+namespace kiln::interp {
+namespace {
+
+struct Trace {
+  std::vector<lang::Frame> calls;  // innermost first
+};
+
+bool may_catch(const Frame& frame) {
+  const auto place = static_cast<std::uint32_t>(frame.place());
+  return std::any_of(frame.code->handlers.begin(), frame.code->handlers.end(), [place](const Handler& each) {
+    return place >= each.begin && place < each.end && !each.cleanup;
+  });
+}
+
+}  // namespace
+
+kiln::KeptPlace keep_place(Vm& vm) {
+  auto trace = std::make_shared<Trace>();
+  bool is_awaited = false;
+  for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
+    trace->calls.push_back({frame->code->span(frame->place()), frame->code->name});
+    is_awaited = is_awaited || may_catch(*frame);
+  }
+  return {std::move(trace), is_awaited};
+}
+
+Failure delayed_failure(const kiln::DelayedError& error) {
+  Failure failure;
+  failure.diagnostic.kind = name(error.kind());
+  failure.diagnostic.message = error.message();
+  failure.diagnostic.help = error.help();
+  if (error.place() == nullptr) return failure;
+  const auto& calls = static_cast<const Trace*>(error.place().get())->calls;
+  if (calls.empty()) return failure;
+  failure.diagnostic.labels.push_back({calls.front().span, ""});
+  failure.diagnostic.trace = calls;
+  failure.diagnostic.trace_is_whole = true;
+  return failure;
+}
+
+}  // namespace kiln::interp

@@ -1,0 +1,16 @@
+// Owns the place of a program as devices keep it, for errors that they tell when the program is further on.
+#pragma once
+
+#include "interpreter/vm/errors.h"
+#include "tensor/delayed_error.h"
+
+namespace kiln::interp {
+
+// The calls that lead to the active instruction. It is awaited where the program may catch an error: what
+// follows in a `try` must not run after an op that failed.
+kiln::KeptPlace keep_place(Vm& vm);
+
+// The failure that an error of an earlier place means.
+Failure delayed_failure(const kiln::DelayedError& error);
+
+}  // namespace kiln::interp
