@@ -44,9 +44,10 @@ struct Kernel {
   CountFn count = nullptr;
   KernelFn run_counted = nullptr;
   // May an output have any layout without overlap and any dtype that the result may be cast to, and be just
-  // the elements of an input? In-place forms then compute straight into their target.
+  // the elements of an input? In-place forms then compute straight into their target. Where an elementwise
+  // row may refuse elements, inputs may share others with the output too, which is left alone if it does.
   bool is_direct = false;
-  std::string_view missing{};   // why the row does not run
+  std::string_view missing{};  // why the row does not run
   std::string_view on_host{};  // why the host computes it: its operands go there, the results come back
 
   explicit operator bool() const { return run != nullptr || run_counted != nullptr; }

@@ -17,6 +17,8 @@ namespace {
 // An absent input promotes nothing: a bool number.
 const TensorType kAbsent{DType::Bool, Device{}, {}, true};
 
+bool has_device(const Tensor& x) { return x && !x.is_number(); }
+
 SmallVector<TensorType, 4> types_of(Inputs inputs) {
   SmallVector<TensorType, 4> types;
   types.reserve(inputs.size());
@@ -62,19 +64,27 @@ std::string operand_name(const Op& op, std::size_t index) {
   return "operand " + std::to_string(index);
 }
 
-[[noreturn]] void refuse_devices(const Op& op, Inputs inputs) {
-  std::string where;
+// Where operands that are on several devices had better be: where the target of a write is, or else on the
+// first card that has one.
+Device better_device(Inputs inputs, bool writes) {
+  if (writes) return inputs[0].device();
+  const auto is_on_card = [](const Tensor& x) { return has_device(x) && !is_on_host(x.device()); };
+  return std::find_if(inputs.begin(), inputs.end(), is_on_card)->device();
+}
+
+[[noreturn]] void refuse_devices(const Op& op, Inputs inputs, bool writes) {
+  const Device better = better_device(inputs, writes);
+  std::string where, moved;
   std::vector<int> operands;
-  const Tensor* first = nullptr;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& each = inputs[i];
-    if (!each || each.is_number()) continue;
-    if (first == nullptr) first = &each;
-    where += (where.empty() ? "`" : ", `") + operand_name(op, i) + "` on " + to_string(each.device());
+    if (!has_device(inputs[i])) continue;
+    const std::string name = operand_name(op, i);
+    where += (where.empty() ? "`" : ", `") + name + "` on " + to_string(inputs[i].device());
+    if (moved.empty() && inputs[i].device() != better) moved = name;
     operands.push_back(static_cast<int>(i));
   }
   throw OpError(ErrorKind::Device, spoken_name(op) + ": operands are on different devices: " + where,
-                std::move(operands), "move the others there: x.to(\"" + to_string(first->device()) + "\")");
+                std::move(operands), "bring them together: " + moved + ".to(\"" + to_string(better) + "\")");
 }
 
 // Numbers are the host's, and go anywhere.
@@ -110,7 +120,7 @@ SmallVector<Tensor, 4> on_one_device(const Op& op, Inputs inputs, bool writes) {
   const auto anchor = std::find_if(inputs.begin(), inputs.end(), stays);
   SmallVector<Tensor, 4> moved;
   for (const Tensor& each : inputs) {
-    if (stays(each) && each.device() != anchor->device()) refuse_devices(op, inputs);
+    if (stays(each) && each.device() != anchor->device()) refuse_devices(op, inputs, writes);
     moved.push_back(!each || each.is_number() || stays(each) ? each : ops::to(each, anchor->device()));
   }
   return moved;
@@ -155,8 +165,10 @@ void check_current(const Op& op, const Tensor& target) {
 }
 
 // May `op` write into `target` while it reads `inputs`? Yes when each is apart from it, or reads every
-// element just before that element is written.
-bool may_write_directly(const Tensor& target, Inputs inputs) {
+// element just before that element is written. Kernels of elementwise rows that may refuse elements see to it
+// themselves, since only they know when it is certain that nothing is refused.
+bool may_write_directly(const Op& op, const Tensor& target, Inputs inputs) {
+  if (op.pointwise != nullptr && op.may_fail()) return true;
   for (const Tensor& input : inputs) {
     if (!input || input.layout() == target.layout()) continue;
     if (overlaps(target, input)) return false;
@@ -337,7 +349,7 @@ void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   Backend& backend = backend_of(target.device());
   const Kernel& kernel = backend.kernels().of(op);
   const guarded::Open memory;
-  if (kernel.is_direct && may_write_directly(target, inputs)) {
+  if (kernel.is_direct && may_write_directly(op, target, inputs)) {
     kernel.run(op, attrs, inputs, {&target, 1}, backend.stream());
     return;
   }

@@ -19,4 +19,10 @@ Generator& generator() {
 
 void seed(std::uint64_t value) { generator() = {value, 0}; }
 
+Generator next_draw() {
+  const Generator draw = generator();
+  ++generator().offset;
+  return draw;
+}
+
 }  // namespace kiln

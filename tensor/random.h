@@ -16,5 +16,7 @@ struct Generator {
 // The process's generator. `seed(n)` resets it; a random op takes the current offset and counts one draw.
 Generator& generator();
 void seed(std::uint64_t value);
+// The state of one draw, which is counted.
+Generator next_draw();
 
 }  // namespace kiln

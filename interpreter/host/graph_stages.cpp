@@ -12,6 +12,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/code.h"
 #include "interpreter/values/graph_value.h"
+#include "jit/graph/on_device.h"
 #include "jit/graph/rewrite.h"
 #include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
@@ -72,11 +73,31 @@ Value text_value(std::string text) {
 
 Value fused(const StageInput& input) { return make_graph(with_kernels(input)); }
 Value loops(const StageInput& input) { return text_value(jit::loops_text(with_outlines(input))); }
+// Of kernels that are all on another kind of device the stage has no text.
+Value code_on(Device::Kind kind, const jit::Graph& fused, jit::Product product) {
+  std::string text = jit::code_text(fused, product, kind);
+  return text_value(text.empty()
+                        ? fmt::format("no kernel of this call is for the device {}", kiln::name(kind))
+                        : std::move(text));
+}
 Value llvm(const StageInput& input) {
-  return text_value(jit::code_text(with_kernels(input), jit::Product::Source));
+  return code_on(Device::Kind::Cpu, with_kernels(input), jit::Product::Source);
 }
 Value assembly(const StageInput& input) {
-  return text_value(jit::code_text(with_kernels(input), jit::Product::Assembly));
+  return code_on(Device::Kind::Cpu, with_kernels(input), jit::Product::Assembly);
+}
+
+// The kernels as a card would have them, wherever the tensors are: to look at them takes none.
+jit::Graph with_outlines_on_card(const StageInput& input) {
+  if (input.captured.graph.stage == jit::Stage::Fused) return input.captured.graph;
+  const Device card{Device::Kind::Cuda, 0};
+  return run_recipe(jit::recipes::kOutline, jit::on_device(before_fusion(input), card));
+}
+Value cuda(const StageInput& input) {
+  return code_on(Device::Kind::Cuda, with_outlines_on_card(input), jit::Product::Source);
+}
+Value ptx(const StageInput& input) {
+  return code_on(Device::Kind::Cuda, with_outlines_on_card(input), jit::Product::Assembly);
 }
 
 // As the fused backend runs it; what it keeps for a backward graph is that one's.
@@ -94,7 +115,7 @@ Value program(const StageInput& input) {
 // Where `forwarding_function` is defined.
 constexpr std::string_view kForwardingFile = "<prelude_compile>";
 
-constexpr std::array<StageRow, 10> kStages{{
+constexpr std::array<StageRow, 12> kStages{{
     {"captured", "the ops that a call ran, as the program wrote them", captured},
     {"functional", "the same without ops that write in place: writes to arguments follow at the end",
      functional},
@@ -105,6 +126,8 @@ constexpr std::array<StageRow, 10> kStages{{
     {"loops", "kernels as loops over elements: loads, what is computed, stores", loops},
     {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm},
     {"asm", "the instructions of this machine", assembly},
+    {"cuda", "the loops in CUDA C++, as a card has them", cuda},
+    {"ptx", "the instructions that NVRTC makes of them", ptx},
     {"program", "what a call does in order: what it allocates, writes over and releases", program},
 }};
 

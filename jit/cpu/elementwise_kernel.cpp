@@ -119,7 +119,7 @@ std::vector<Generator> ElementwiseKernel::next_draws() const {
   for (std::size_t k = 0; k < loads.size(); ++k) {
     if (loads[k].drawn == nullptr) continue;
     draws.resize(loads.size());
-    draws[k] = cpu::next_draw();
+    draws[k] = next_draw();
   }
   return draws;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "jit/cpu/element_run.h"
-#include "jit/cpu/recent_plans.h"
+#include "jit/loops/recent_plans.h"
 #include "jit/loops/kernel_op.h"
 
 namespace kiln::jit {

@@ -60,7 +60,7 @@ class Columns {
     lanes_kept_ = units_.groups > 1 ? kReductionLanes : 1;
     const Dim sizes[] = {units_.batches, units_.blocks, lanes_kept_, plan_.length};
     for (const Reduction& each : run.lowered.columns) {
-      partials_.push_back(Tensor::empty(sizes, each.accumulator));
+      partials_.push_back(Tensor::empty(sizes, each.accumulator, Device{}));
       memory_.push_back(partials_.back().raw_writable());
     }
   }
@@ -215,7 +215,7 @@ Tensors run_columns(RowRun& run, std::int64_t grain) {
   run_empty_rows(run);
   Tensors empty;
   for (const Reduction& each : run.lowered.columns)
-    empty.push_back(Tensor::empty(run.plan.columns, each.accumulator));
+    empty.push_back(Tensor::empty(run.plan.columns, each.accumulator, Device{}));
   return empty;
 }
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "jit/cpu/kernel_columns.h"
-#include "jit/cpu/recent_plans.h"
+#include "jit/loops/recent_plans.h"
 #include "jit/cpu/row_worker.h"
 #include "jit/cpu/streaming_stores.h"
 #include "tensor/cpu/elementwise/operands.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "jit/cpu/recent_plans.h"
+#include "jit/loops/recent_plans.h"
 #include "jit/cpu/row_worker.h"
 #include "tensor/cpu/element_size.h"
 #include "tensor/integers.h"

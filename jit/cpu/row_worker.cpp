@@ -65,7 +65,7 @@ void RowRun::take_draws() {
       draws[p].resize(passes[p].loads.size());
     }
   }
-  for (const auto& [node, place] : in_order) draws[place.first][place.second] = cpu::next_draw();
+  for (const auto& [node, place] : in_order) draws[place.first][place.second] = next_draw();
 }
 
 RowRun::Place RowRun::place_of(const Load& load, const RowLoadPlan& how, Inputs inputs) {

@@ -4,25 +4,20 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
+#include "tensor/host_view.h"
+#include "tensor/cuda/axes.h"
 #include "tensor/shape.h"
 
 namespace kiln::jit {
 
-inline constexpr std::size_t kMostAxes = 6;  // as there
+using cuda::WalkAxes;
+
+inline constexpr std::size_t kMostAxes = cuda::kMostAxes;
 inline constexpr std::int64_t kLanes = 32;
-
-// Axes with the last one first, merged where all operands step through several as through one.
-struct WalkAxes {
-  // `strides`: of each operand along `sizes`.
-  WalkAxes(const IntDims& sizes, std::span<const IntDims> strides);
-  bool fits() const { return sizes.size() <= kMostAxes; }
-
-  IntDims sizes;                 // at least one
-  std::vector<IntDims> strides;  // by operand
-};
 
 struct NestArguments {
   std::int64_t rows = 1, length = 1, blocks = 1;
@@ -37,6 +32,10 @@ class ArgumentWords {
 
   void put_data(std::size_t operand, const void* data) {
     words_[data_ + operand] = reinterpret_cast<std::uint64_t>(data);
+  }
+  // In the place of an operand's address, a number itself.
+  void put_number(std::size_t operand, const HostView& number) {
+    std::memcpy(&words_[data_ + operand], number.bytes(), number.byte_count());
   }
   void put_launch(const void* fault, std::uint64_t launch) {
     words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);

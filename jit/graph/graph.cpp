@@ -7,7 +7,7 @@
 #include "jit/graph/custom.h"
 #include "tensor/error.h"
 #include "tensor/host_view.h"
-#include "tensor/ops/pointwise.h"
+#include "tensor/ops/pointwise_plan.h"
 
 namespace kiln::jit {
 
@@ -199,7 +199,7 @@ bool may_fail(const Graph& graph, const Node& node) {
   const DType dtype = graph.values[static_cast<std::size_t>(node.outputs[0])].type.dtype;
   if (!node.op->may_fail()) return is_narrow_integer(dtype) && takes_open_number(graph, node);
   const Pointwise* const row = node.op->pointwise;
-  return row == nullptr || !is_float(dtype) || (row->flags & kFailsOfFloats) != 0;
+  return row == nullptr || may_refuse(*row, dtype);
 }
 
 }  // namespace

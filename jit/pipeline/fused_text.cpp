@@ -243,11 +243,12 @@ std::string loops_text(const Graph& fused) {
          fmt::format("at most {} B of tensors at once beside the arguments\n", Lifetimes(fused).peak_bytes());
 }
 
-std::string code_text(const Graph& fused, Product product) {
+std::string code_text(const Graph& fused, Product product, std::optional<Device::Kind> kind) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   if (kernels.empty()) return std::string(kNoKernels);
   std::string text;
   for (const Target* const target : targets_of(fused)) {
+    if (kind && target->name != kiln::name(*kind)) continue;
     std::vector<Pass> passes;
     std::vector<ScheduledNest> nests;
     LineNames names;

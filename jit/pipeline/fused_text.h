@@ -2,6 +2,7 @@
 // code. Lines carry the names and places of the program.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ std::vector<std::string> why_not_fused(const Graph& graph);
 
 std::string loops_text(const Graph& fused);
 // Throws NoCompiler when there is none.
-std::string code_text(const Graph& fused, Product product);
+std::string code_text(const Graph& fused, Product product, std::optional<Device::Kind> kind = {});
 // Bytes of the machine code of all its kernels.
 std::size_t code_bytes(const Graph& fused);
 

@@ -182,10 +182,10 @@ Machine measure_machine() {
   constexpr std::int64_t kSide = 768;
   Machine machine;
   const Tensor one = Tensor::number(1.0);
-  const Tensor from = ops::full(Dims{kLarge}, one, DType::F32),
-               into = ops::full(Dims{kLarge}, one, DType::F32);
+  const Tensor from = ops::full(Dims{kLarge}, one, DType::F32, Device{}),
+               into = ops::full(Dims{kLarge}, one, DType::F32, Device{});
   machine.bytes_per_second = 2.0 * kLarge * sizeof(float) / best_of(kRuns, [&] { ops::copy_(into, from); });
-  const Tensor a = ops::full(Dims{kSide, kSide}, one, DType::F32);
+  const Tensor a = ops::full(Dims{kSide, kSide}, one, DType::F32, Device{});
   machine.flops_per_second = 2.0 * kSide * kSide * kSide / best_of(kRuns, [&] { ops::matmul(a, a); });
   return machine;
 }

@@ -252,7 +252,7 @@ void pass(Session& session, std::string_view text) {
   });
 }
 
-constexpr std::array<Command, 16> kCommands{{
+constexpr std::array<Command, 18> kCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
      "The call runs once. With breaks there are several graphs, with the reason between them.\n"
      "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
@@ -294,6 +294,16 @@ constexpr std::array<Command, 16> kCommands{{
      "Comments say which op of the program the instructions after them belong to.\n\n"
      "kiln> :asm (x => x * 2 + 1)(ones(3))\n",
      stage<"asm">},
+    {"cuda", "f(x)", "Compiling", "the kernels of a call in CUDA C++",
+     "As a card has them, wherever the tensors are: to look at them takes neither a card nor a library.\n"
+     "Comments say which op of the program the statement after them belongs to.\n\n"
+     "kiln> :cuda (x => x * 2 + 1)(ones(3))\n",
+     stage<"cuda">},
+    {"ptx", "f(x)", "Compiling", "the kernels of a call in PTX, the instructions of cards",
+     "NVRTC makes it, for the first card or for compute capability 9.0. What runs is code for the card "
+     "itself.\n\n"
+     "kiln> :ptx (x => x * 2 + 1)(ones(3).cuda())\n",
+     stage<"ptx">},
     {"program", "f(x)", "Compiling", "what a compiled call does, and what becomes of its memory",
      "Instructions in the order in which they run, with the bytes that each allocates, what it computes "
      "over,\n"

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tensor/cuda/context.h"
+#include "tensor/cuda/kernels.h"
 #include "tensor/cuda/on_host.h"
 #include "tensor/cuda/refusal.h"
 #include "tensor/transfer.h"
@@ -12,12 +13,22 @@
 namespace kiln::cuda {
 namespace {
 
+void add_transfer(Kernels& kernels) { kernels.add("transfer", transfer_elements); }
+
+void add_products_on_host(Kernels& kernels) {
+  for (const char* const name : {"matmul", "mm", "bmm", "mv", "dot", "linear"})
+    add_kernel_on_host(kernels, OpTable::get().at(name), "products are the host's");
+}
+
 const Kernels& column() {
   static const Kernels all = [] {
     Kernels made;
-    made.add("transfer", transfer_elements);
-    for (const std::string_view product : {"matmul", "mm", "bmm", "mv", "dot", "linear"})
-      add_kernel_on_host(made, OpTable::get().at(product), "products are the host's");
+    add_transfer(made);
+    add_products_on_host(made);
+    add_pointwise_kernels(made);
+    add_copy_kernels(made);
+    add_create_kernels(made);
+    add_fold_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();

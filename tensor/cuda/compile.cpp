@@ -1,6 +1,7 @@
 #include "tensor/cuda/compile.h"
 
 #include <locale.h>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -59,8 +60,9 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
-  void run(int capability) {
-    const std::vector<std::string> options = compile_options(capability);
+  void run(int capability, CodeForm form) {
+    std::vector<std::string> options = compile_options(capability);
+    if (form == CodeForm::Ptx) options.emplace_back("-lineinfo");  // people ask which line it is of
     std::vector<const char*> given;
     for (const std::string& each : options) given.push_back(each.c_str());
     const NvrtcResult result =
@@ -113,7 +115,7 @@ std::string compiled(const std::string& text, int capability, CodeForm form) {
   std::optional<PlainLocale> plain;
   if (nvrtc().version < kKeepsLocale) plain.emplace();
   Compilation compilation(text);
-  compilation.run(capability);
+  compilation.run(capability, form);
   return compilation.result(form);
 }
 

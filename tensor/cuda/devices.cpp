@@ -1,5 +1,6 @@
 #include "tensor/cuda/devices.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>

@@ -1,5 +1,6 @@
 #include "tensor/cuda/faults.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -25,6 +26,7 @@ struct Faults {
   std::mutex mutex;
   std::uint64_t* word = nullptr;
   std::uint64_t next = 1;
+  std::uint64_t forgotten = 0;  // what launches before it met is told no more
   std::deque<Pending> pending;
   bool is_awaited = false;  // by the program, at once
 };
@@ -59,6 +61,7 @@ void begin(Context& context, Faults& faults) {
 void forget(Faults& faults) {
   pending_count -= faults.pending.size();
   faults.pending.clear();
+  faults.forgotten = faults.next;
 }
 
 }  // namespace
@@ -91,7 +94,7 @@ void wait_where_awaited(Context& context) {
 
 void check_faults(Context& context, bool is_done) {
   Faults& faults = faults_of(context.device());
-  const std::lock_guard lock(faults.mutex);
+  std::unique_lock lock(faults.mutex);
   if (faults.word == nullptr) return;
   const std::uint64_t found = std::atomic_ref(*faults.word).exchange(kNothing);
   if (found == kNothing) {
@@ -102,11 +105,15 @@ void check_faults(Context& context, bool is_done) {
   const auto detail = static_cast<std::int64_t>(found & ((std::uint64_t{1} << kDetailBits) - 1));
   const auto refused = std::find_if(faults.pending.begin(), faults.pending.end(),
                                     [launch](const Pending& each) { return each.launch == launch; });
-  if (refused == faults.pending.end())
+  if (refused == faults.pending.end()) {
+    if (launch < faults.forgotten) return;
     throw InternalError("a kernel refused an element, and nobody knows which");
-  const DelayedError error(refused->refusal(detail), refused->place);
+  }
+  const Pending first = std::move(*refused);
   forget(faults);
-  throw error;
+  lock.unlock();  // the error may be made of elements on the card
+  if (!is_done) context.synchronize();  // nobody is told of what launches after it meet
+  throw DelayedError(first.refusal(detail), first.place);
 }
 
 }  // namespace kiln::cuda

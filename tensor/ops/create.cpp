@@ -22,6 +22,25 @@ Bounds bounds_of(const Attrs& attrs) {
 
 std::int64_t int_of(const Attr& attr) { return rules::number_attr(attr).item_int(); }
 
+std::variant<WholeRange, RealRange> range_of(const Attrs& attrs, DType dtype) {
+  const Bounds bounds = bounds_of(attrs);
+  if (bounds.whole()) return WholeRange{int_of(bounds.start), int_of(bounds.step)};
+  // An integer dtype has its bounds rounded toward zero before anything is added, as in NumPy and PyTorch.
+  const auto bound = [&](const Attr& attr) {
+    return is_integer(dtype) ? std::trunc(rules::float_of(attr)) : rules::float_of(attr);
+  };
+  return RealRange{bound(bounds.start), bound(bounds.step)};
+}
+
+std::variant<RealSpacing, WholeSpacing> spacing_of(const Attrs& attrs, const Tensor& result) {
+  const Attr &start = attrs.at("start"), &end = attrs.at("end");
+  RealSpacing spacing{rules::float_of(start), rules::float_of(end), 0, result.numel().fixed() - 1};
+  if (spacing.last > 0) spacing.step = (spacing.end - spacing.start) / static_cast<double>(spacing.last);
+  const Dim *first = std::get_if<Dim>(&start), *final = std::get_if<Dim>(&end);
+  if (result.dtype() != DType::I64 || first == nullptr || final == nullptr) return spacing;
+  return WholeSpacing{spacing, first->fixed(), final->fixed()};
+}
+
 namespace {
 
 using rules::apply_one;

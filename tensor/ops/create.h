@@ -1,7 +1,10 @@
-// Owns what the kernel of arange asks of its row.
+// Owns what kernels ask of the rows that make tensors from sizes, numbers and indices.
 #pragma once
 
+#include <variant>
+
 #include "tensor/op.h"
+#include "tensor/ranges.h"
 
 namespace kiln {
 
@@ -15,5 +18,17 @@ struct Bounds {
 };
 Bounds bounds_of(const Attrs& attrs);
 std::int64_t int_of(const Attr& attr);
+
+// How the elements of a result are computed, before they are cast to its dtype.
+std::variant<WholeRange, RealRange> range_of(const Attrs& attrs, DType dtype);
+std::variant<RealSpacing, WholeSpacing> spacing_of(const Attrs& attrs, const Tensor& result);
+
+// Of tril and triu. Diagonals further out than any matrix are all alike.
+std::int64_t triangle_diagonal(const Attrs& attrs);
+
+// The type of one_hot's result where the largest index decides it. There must be one.
+void check_some_class(const Tensor& index);
+TensorType one_hot_type(const Tensor& index, std::int64_t largest);
+OpError wrong_class(std::int64_t index, std::int64_t classes);
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/ops/create.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -165,6 +166,25 @@ void add_create_matrix_ops(OpTable& table) {
              .traits = kStopsGradient,
              .effects = kMayFail,
              .onnx = "OneHot"});
+}
+
+std::int64_t triangle_diagonal(const Attrs& attrs) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 62;
+  return std::clamp<std::int64_t>(attrs.get<std::int64_t>("diagonal"), -kFar, kFar);
+}
+
+void check_some_class(const Tensor& index) {
+  if (index.numel() == 0)
+    throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
+}
+TensorType one_hot_type(const Tensor& index, std::int64_t largest) {
+  Dims sizes = index.sizes();
+  sizes.push_back(std::max<std::int64_t>(largest + 1, 0));
+  return {DType::I64, index.device(), sizes};
+}
+OpError wrong_class(std::int64_t index, std::int64_t classes) {
+  return OpError(ErrorKind::Index,
+                 fmt::format("one_hot: class {} is out of bounds for {} classes", index, classes), {0});
 }
 
 namespace ops {

@@ -8,6 +8,7 @@
 #include "interpreter/capture/stages.h"
 #include "interpreter/vm/impl.h"
 #include "lang/diagnostic.h"
+#include "tensor/device.h"
 #include "tests/capture/laws.h"
 #include "tests/capture/state.h"
 
@@ -27,6 +28,11 @@ std::string wrapping_of(const Program& program, const std::string& head, const W
 }
 
 // False when it ends in an error, which is output.
+std::string& device_of_runs() {
+  static std::string name = "cpu";
+  return name;
+}
+
 bool execute(interp::Interpreter& interpreter, const std::string& text, std::string& output) {
   try {
     interpreter.run("program.kiln", text);
@@ -115,6 +121,8 @@ Seen seen_in(interp::Interpreter& interpreter, const Program& program) {
 
 }  // namespace
 
+void set_device_of_runs(std::string name) { device_of_runs() = std::move(name); }
+
 Run run(const Program& program, const Way& way, bool beside_interpreter, Seen& seen) {
   std::string output;
   interp::Options options;
@@ -123,6 +131,7 @@ Run run(const Program& program, const Way& way, bool beside_interpreter, Seen& s
   options.hot_after = hot_after(way);
   if (!way.backend.empty() && !way.is_own_backend) options.backend = way.backend;
   interp::set_checking(beside_interpreter);
+  set_default_device(parse_device(device_of_runs()));
   const std::int64_t reported_before = interp::differences_found();
   interp::Interpreter interpreter(std::move(options));
   execute(interpreter,

@@ -43,6 +43,9 @@ struct Run {
   std::int64_t reported = 0;  // differences that were told, beside the interpreter
   std::int64_t errors = 0;    // statements that ended in one
 };
+// The device where runs make their tensors. It is looked for by the process that runs a program: none of its
+// libraries is open before.
+void set_device_of_runs(std::string name);
 Run run(const Program& program, const Way& way, bool beside_interpreter, Seen& seen);
 
 // The first thing that is wrong with the runs of a program, in words that begin with its kind: `output` or

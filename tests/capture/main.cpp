@@ -1,6 +1,6 @@
 // Runs random programs in the interpreter and compiled, and compares everything they show:
 //   capture_programs --seeds from:to [--themes a,b] [--jobs N] [--minutes M] [--keep-going] [--small N]
-//   [--show]
+//   [--show] [--device name]
 // A program that differs is made small and printed, with --small the first N of each kind. In the end stands
 // how many programs of each kind there were, of how many of them something was compiled that could have
 // differed, how many differ, and of how many of these --check tells nothing. With --show programs are
@@ -74,6 +74,7 @@ Settings settings_of(int argc, char** argv) {
     if (option == "--program") settings.program = value;
     if (option == "--jobs") settings.jobs = std::max(1, std::atoi(value));
     if (option == "--small") settings.small = std::atoi(value);
+    if (option == "--device") set_device_of_runs(value);
     if (option == "--themes") settings.programs.themes = themes_of(value);
     if (option == "--minutes") settings.minutes = std::atof(value);
     if (option == "--seeds") {

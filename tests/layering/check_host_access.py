@@ -10,11 +10,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # Kernels, what launches them, and what memory and views are made of.
 MAY_TOUCH = (
     "tensor/cpu/",
+    "tensor/cuda/",
+    "tensor/transfer.",
     "tensor/ops/",
     "tensor/host_view.",
     "tensor/storage.",
     "tensor/tensor.",
     "jit/cpu/",
+    "jit/cuda/",
     "jit/runtime/bound_program",
 )
 # Files that do it in other ways: how often, and why they may.
@@ -51,7 +54,29 @@ def check_rules():
     ]
 
 
+# Where the default device has no say: what the CPU's kernels make for themselves is the CPU's.
+OF_THE_CPU = ("tensor/cpu/", "jit/cpu/")
+
+
+def argument_count(code, at):
+    """Of the call whose parenthesis opens before `at`."""
+    depth, commas = 1, 0
+    while depth > 0:
+        depth += (code[at] in "([{") - (code[at] in ")]}")
+        commas += code[at] == "," and depth == 1
+        at += 1
+    return commas + 1
+
+
+def without_device(code):
+    for each in re.finditer(r"\bTensor::empty\(", code):
+        if argument_count(code, each.end()) < 3:
+            yield code.count("\n", 0, each.start()) + 1
+
+
 failures = check_rules()
+if list(without_device("Tensor::empty(f(a, b), c); Tensor::empty(IntDims{1, 2}, d, Device{})")) != [1]:
+    failures.append("a tensor without a device is not found")
 patterns = [f"{room}/*.{ending}" for room in ("tensor", "jit", "interpreter", "repl") for ending in ("h", "cpp")]
 listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
 names = [name for name in listed.stdout.split() if (ROOT / name).exists()]
@@ -60,6 +85,8 @@ for name in names:
     touches = [] if name.startswith(MAY_TOUCH) else list(found_in(code, TOUCHES))
     if not name.startswith(MAY_MOVE):
         touches += found_in(code, (KERNELS_OF_MOVES,))
+    if name.startswith(OF_THE_CPU):
+        failures += [f"{name}:{line}: a kernel's own tensor names the CPU as its device" for line in without_device(code)]
     count, reason = KNOWN.get(name, (0, ""))
     if len(touches) < count:
         failures.append(f"{name}: \"{reason}\" is no longer needed; take it out of the list")

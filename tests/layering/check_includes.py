@@ -16,7 +16,7 @@ MAY_INCLUDE = {
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {
-    "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "runtime", "pipeline"],
+    "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "cuda", "runtime", "pipeline"],
     "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "plot", "host"],
 }
@@ -43,12 +43,14 @@ KEPT_IN = {
 }
 # What places leave to others: what a device likes is known to its target, and to no pass or loop nest.
 KEPT_OUT_OF = {
-    "jit/loops/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
-    "jit/passes/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
-    "jit/pipeline/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
+    "jit/loops/": ("tensor/cpu/", "tensor/cuda/", "jit/cpu/", "jit/cuda/", "jit/llvm/"),
+    "jit/passes/": ("tensor/cpu/", "tensor/cuda/", "jit/cpu/", "jit/cuda/", "jit/llvm/"),
+    "jit/pipeline/": ("tensor/cpu/", "tensor/cuda/", "jit/cpu/", "jit/cuda/", "jit/llvm/"),
+    "jit/cuda/": ("tensor/cpu/", "jit/cpu/", "jit/llvm/"),
 }
 MAY_STILL = {
     ("jit/pipeline/targets.cpp", "jit/cpu/target.h"),  # the table of targets
+    ("jit/pipeline/targets.cpp", "jit/cuda/target.h"),
     ("jit/pipeline/code_seal.h", "jit/llvm/keyed_sum.h"),  # a sum over bytes, which LLVM brings
 }
 LONGEST_FILE = 800

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Kernels are added to a device's column by the names of their rows.
-COLUMN = re.compile(r"^void add_\w+\(Column& column\) \{.*?^\}", re.DOTALL | re.MULTILINE)
+COLUMN = re.compile(r"^void add_\w+\((?:Column& column|Kernels& kernels)\) \{.*?^\}", re.DOTALL | re.MULTILINE)
 # The table, the ops that passes make by themselves, and how the language spells ops.
 MAY_NAME = ("tensor/ops/", "tensor/core_ops.cpp", "tensor/operators.cpp", "tensor/op_names.cpp")
 # Words that are no ops where they stand: names of arguments, of functions and methods of the host language, of types,

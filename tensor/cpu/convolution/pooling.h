@@ -13,7 +13,7 @@ namespace kiln::cpu {
 struct Windows {
   Windows() = default;
   explicit Windows(std::int64_t count)
-      : memory(Tensor::empty(IntDims{3, count}, DType::I64)),
+      : memory(Tensor::empty(IntDims{3, count}, DType::I64, Device{})),
         begin(row(0, count)),
         end(row(1, count)),
         weight(row(2, count)) {}

@@ -2,7 +2,7 @@
 #include "tensor/ops/create.h"
 
 #include <algorithm>
-#include <cmath>
+#include <type_traits>
 
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
@@ -40,52 +40,24 @@ void eye(const Op&, const Attrs&, Inputs, Outputs outputs, Stream&) {
 
 // ---- Ranges ----------------------------------------------------------------------------------------------
 
-// Fills a line with `value(i)`, computed in i64 or f64 and then cast.
-template <class Wide, class F>
-void line(const Tensor& result, const F& value) {
+// Fills a line with the elements of a range, computed in i64 or f64 and then cast.
+template <class Range>
+void line(const Tensor& result, const Range& range) {
+  using Wide = decltype(element_at(range, 0));
   const Tensor wide = computed_in(result, std::is_same_v<Wide, double> ? DType::F64 : DType::I64);
   Wide* out = wide.writable<Wide>();
   parallel_for(wide.numel(), 1 << 15, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) out[i] = value(i);
+    for (std::int64_t i = begin; i < end; ++i) out[i] = element_at(range, i);
   });
   finish(result, wide);
 }
 
 void arange(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
-  const Tensor& result = outputs[0];
-  const Bounds bounds = bounds_of(attrs);
-  if (bounds.whole()) {
-    const auto start = static_cast<std::uint64_t>(int_of(bounds.start));
-    const auto step = static_cast<std::uint64_t>(int_of(bounds.step));
-    return line<std::int64_t>(result, [=](std::int64_t i) {
-      return static_cast<std::int64_t>(start + static_cast<std::uint64_t>(i) * step);
-    });
-  }
-  // An integer dtype has its bounds rounded toward zero before anything is added, as in NumPy and PyTorch.
-  const bool rounds = is_integer(result.dtype());
-  const double start = rounds ? std::trunc(rules::float_of(bounds.start)) : rules::float_of(bounds.start);
-  const double step = rounds ? std::trunc(rules::float_of(bounds.step)) : rules::float_of(bounds.step);
-  line<double>(result, [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+  std::visit([&](const auto& range) { line(outputs[0], range); }, range_of(attrs, outputs[0].dtype()));
 }
 
 void linspace(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
-  const Tensor& result = outputs[0];
-  const double start = rules::float_of(attrs.at("start"));
-  const double end = rules::float_of(attrs.at("end"));
-  const std::int64_t last = result.numel() - 1;
-  const double step = last > 0 ? (end - start) / static_cast<double>(last) : 0;
-  // From both ends, so that both are exact.
-  const auto value = [=](std::int64_t i) {
-    return i <= last / 2 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(last - i);
-  };
-  const auto* first = std::get_if<Dim>(&attrs.at("start"));
-  const auto* final = std::get_if<Dim>(&attrs.at("end"));
-  if (result.dtype() != DType::I64 || first == nullptr || final == nullptr)
-    return line<double>(result, value);
-  // A double need not hold integers that are ends.
-  line<std::int64_t>(result, [=, first = first->fixed(), final = final->fixed()](std::int64_t i) {
-    return i == 0 ? first : i == last ? final : static_cast<std::int64_t>(value(i));
-  });
+  std::visit([&](const auto& range) { line(outputs[0], range); }, spacing_of(attrs, outputs[0]));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::vector<T> reciprocal_roots(const T* variance, std::int64_t count, double ep
 template <class T>
 void find_statistics(const Tensor& x, const ChannelBlock& block, const Tensor& mean, const Tensor& variance) {
   const auto count = static_cast<T>(block.length());
-  const Tensor firsts = Tensor::empty(IntDims{block.count}, x.dtype());
+  const Tensor firsts = Tensor::empty(IntDims{block.count}, x.dtype(), Device{});
   T *first = firsts.writable<T>(), *center = mean.writable<T>() + block.first;
   for (std::int64_t c = 0; c < block.count; ++c) first[c] = x.data<T>()[(block.first + c) * block.inner];
   sums_of(x, block, count, center, Map::Distance, firsts);
@@ -107,8 +107,8 @@ void normalize_backward(Inputs in, Outputs outputs, double eps) {
   const Tensor by_mean = affine(in[3], wide), by_variance = affine(in[4], wide);
   const Tensor dx = computed_in(outputs[0], wide);
   const Tensor &dweight = outputs[1], &dbias = outputs[2];
-  const Tensor mean = in[5] ? dense(in[5], wide) : Tensor::empty(IntDims{x.size(1)}, wide);
-  const Tensor variance = in[6] ? dense(in[6], wide) : Tensor::empty(IntDims{x.size(1)}, wide);
+  const Tensor mean = in[5] ? dense(in[5], wide) : Tensor::empty(IntDims{x.size(1)}, wide, Device{});
+  const Tensor variance = in[6] ? dense(in[6], wide) : Tensor::empty(IntDims{x.size(1)}, wide, Device{});
   const T *grads = g.data<T>(), *from = x.data<T>();
   T *out = dx.writable<T>(), *weights = dweight.writable<T>(), *biases = dbias.writable<T>();
   Channels(x.sizes()).each_block([&](const ChannelBlock& block) {

@@ -40,7 +40,7 @@ struct Targets {
 // Weight of each prediction's class, 0 where ignored; contiguous, in the dtype of computation.
 template <class T>
 Tensor target_weights(const Targets& targets, const Tensor& weight, DType dtype) {
-  const Tensor result = Tensor::empty(targets.classes.sizes(), dtype);
+  const Tensor result = Tensor::empty(targets.classes.sizes(), dtype, Device{});
   const Tensor table = weight ? dense(weight, dtype) : Tensor();
   const auto* at = targets.classes.data<std::int64_t>();
   T* to = result.writable<T>();
@@ -76,7 +76,8 @@ void nll(const Tensor& output, const Tensor& input, const Tensor& target, const 
   const Tensor weights = target_weights<T>(targets, weight, dtype);
   const LossReduction reduction = loss_reduction(attrs);
   const Tensor result = computed_in(output, dtype);
-  const Tensor each = reduction == LossReduction::None ? result : Tensor::empty(target.sizes(), dtype);
+  const Tensor each =
+      reduction == LossReduction::None ? result : Tensor::empty(target.sizes(), dtype, Device{});
   const ClassPlaces places(target.sizes(), classes);
   const auto* at = targets.classes.data<std::int64_t>();
   const T* from = x.data<T>();

@@ -58,7 +58,7 @@ void group_norm_backward(Inputs in, Outputs outputs, const Attrs& attrs) {
   const DType wide = rows.x.dtype();
   const Tensor gradient = dense(in[0], wide);
   const IntDims sizes{rows.x.size(0), rows.x.size(1)};
-  const Tensor products = Tensor::empty(sizes, wide), totals = Tensor::empty(sizes, wide);
+  const Tensor products = Tensor::empty(sizes, wide, Device{}), totals = Tensor::empty(sizes, wide, Device{});
   rows.job.gradient = gradient.data<T>();
   rows.job.products = products.writable<T>();
   rows.job.totals = totals.writable<T>();

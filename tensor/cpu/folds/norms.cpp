@@ -44,7 +44,7 @@ void norm(const Op&, const Attrs& attrs, Inputs in, Outputs outputs, Stream&) {
 Tensor sums_over_rows(RowProgram program, DType dtype, RowInputs& rows) {
   RowJob& job = rows.job;
   const Dim sizes[] = {2, job.rows};
-  const Tensor stats = Tensor::empty(sizes, accumulator_of(dtype));
+  const Tensor stats = Tensor::empty(sizes, accumulator_of(dtype), Device{});
   std::byte* memory = stats.raw_writable();
   if (program == RowProgram::LayerNormBackward) job.row_out[0] = memory;
   job.row_out[1] = memory + job.rows * static_cast<std::int64_t>(size_of(stats.dtype()));

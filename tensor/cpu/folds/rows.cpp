@@ -58,7 +58,7 @@ Tensor column_sums(NormColumnsJob job, DType dtype) {
   job.blocks = std::max<std::int64_t>(1, reduction_blocks(job.rows));
   job.tile = std::clamp<std::int64_t>(job.size / (4 * num_threads()) / 64 * 64, 64, kNormColumnTile);
   const Dim sizes[] = {2, job.size, job.blocks};
-  const Tensor partials = Tensor::empty(sizes, accumulator_of(dtype));
+  const Tensor partials = Tensor::empty(sizes, accumulator_of(dtype), Device{});
   job.results = partials.raw_writable();
   const std::int64_t tiles = ceil_divide(job.size, job.tile);
   const auto kernel = row_kernels().norm_columns[float_index(dtype)];

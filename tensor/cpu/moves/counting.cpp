@@ -6,6 +6,7 @@
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/operands.h"
+#include "tensor/ops/create.h"
 
 namespace kiln::cpu {
 namespace {
@@ -35,12 +36,9 @@ void repeat_indices(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Str
 
 CountedOutputs count_classes(const Op&, const Attrs&, Inputs inputs, Stream&) {
   const Tensor index = dense(inputs[0], DType::I64);
-  if (index.numel() == 0)
-    throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
+  check_some_class(index);
   const auto* values = index.data<std::int64_t>();
-  IntDims sizes = index.sizes();
-  sizes.push_back(std::max<std::int64_t>(*std::max_element(values, values + index.numel().fixed()) + 1, 0));
-  return {{{DType::I64, index.device(), sizes}}, {index}};
+  return {{one_hot_type(index, *std::max_element(values, values + index.numel().fixed()))}, {index}};
 }
 
 void one_hot(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
@@ -51,11 +49,7 @@ void one_hot(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
   const auto* values = index.data<std::int64_t>();
   auto* out = result.writable<std::int64_t>();
   for (std::int64_t i = 0; i < index.numel(); ++i) {
-    if (values[i] < 0 || values[i] >= classes) {
-      throw OpError(ErrorKind::Index,
-                    fmt::format("one_hot: class {} is out of bounds for {} classes", values[i], classes),
-                    {0});
-    }
+    if (values[i] < 0 || values[i] >= classes) throw wrong_class(values[i], classes);
     out[i * classes + values[i]] = 1;
   }
 }

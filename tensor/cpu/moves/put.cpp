@@ -87,7 +87,7 @@ class Regions {
     while (span >> shift_ >= kMost) ++shift_;
     regions_ = static_cast<std::int64_t>(span >> shift_) + 1;
     chunks_ = ceil_divide(count_, kChunk);
-    memory_ = Tensor::empty(IntDims{count_ * static_cast<std::int64_t>(sizeof(Entry))}, DType::U8);
+    memory_ = Tensor::empty(IntDims{count_ * static_cast<std::int64_t>(sizeof(Entry))}, DType::U8, Device{});
     entries_ = reinterpret_cast<Entry*>(memory_.raw_writable());
     find_starts();
     fill(in, spread);

@@ -5,6 +5,7 @@
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/ops/create.h"
 #include "tensor/parallel.h"
 
 namespace kiln::cpu {
@@ -31,18 +32,13 @@ void triangle(const Tensor& x, const Tensor& result, std::int64_t diagonal, bool
                  }
                });
 }
-// Diagonals further out than any matrix are all alike.
-std::int64_t diagonal_of(const Attrs& attrs) {
-  return std::clamp<std::int64_t>(attrs.get<std::int64_t>("diagonal"), -(std::int64_t{1} << 62),
-                                  std::int64_t{1} << 62);
-}
 template <bool kLower>
 void triangle_of(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  triangle(inputs[0], outputs[0], diagonal_of(attrs), kLower);
+  triangle(inputs[0], outputs[0], triangle_diagonal(attrs), kLower);
 }
 template <bool kLower>
 std::unique_ptr<const GatherReader> read_triangle(Inputs inputs, const Attrs& attrs) {
-  return triangle_reader(inputs[0], diagonal_of(attrs), kLower);
+  return triangle_reader(inputs[0], triangle_diagonal(attrs), kLower);
 }
 
 }  // namespace

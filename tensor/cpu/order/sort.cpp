@@ -208,8 +208,8 @@ SortedGroups groups_of(const T* from, std::int64_t count, std::optional<Key> alo
       memory.entries[i] = {key_of(from[i]), static_cast<std::uint32_t>(i)};
   });
   const Entry<Key>* sorted = sort_entries(memory.entries, memory.scratch, count);
-  const SortedGroups groups{Tensor::empty(IntDims{count}, DType::I64),
-                            Tensor::empty(IntDims{count}, DType::Bool)};
+  const SortedGroups groups{Tensor::empty(IntDims{count}, DType::I64, Device{}),
+                            Tensor::empty(IntDims{count}, DType::Bool, Device{})};
   auto* order = groups.order.writable<std::int64_t>();
   bool* starts = groups.starts.writable<bool>();
   parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
@@ -250,7 +250,9 @@ void topk(const Tensor& result, const Tensor& x, int dim, std::int64_t k, bool l
 SortedGroups sorted_groups(const Tensor& x) {
   const std::int64_t count = x.numel();
   check_length(count);
-  if (count == 0) return {Tensor::empty(IntDims{0}, DType::I64), Tensor::empty(IntDims{0}, DType::Bool)};
+  if (count == 0)
+    return {Tensor::empty(IntDims{0}, DType::I64, Device{}),
+            Tensor::empty(IntDims{0}, DType::Bool, Device{})};
   return visit_dtype(x.dtype(), [&]<class T>() {
     using Key = KeyOf<T>;
     const std::optional<Key> nan = is_float(x.dtype()) ? std::optional<Key>(~Key{0}) : std::nullopt;

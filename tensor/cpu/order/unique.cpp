@@ -17,8 +17,8 @@ namespace {
 SortedGroups sorted_rows(const Tensor& matrix) {
   const std::int64_t rows = matrix.size(0);
   const std::int64_t columns = matrix.size(1);
-  const SortedGroups groups{Tensor::empty(IntDims{rows}, DType::I64),
-                            Tensor::empty(IntDims{rows}, DType::Bool)};
+  const SortedGroups groups{Tensor::empty(IntDims{rows}, DType::I64, Device{}),
+                            Tensor::empty(IntDims{rows}, DType::Bool, Device{})};
   auto* order = groups.order.writable<std::int64_t>();
   bool* starts = groups.starts.writable<bool>();
   visit_dtype(matrix.dtype(), [&]<class T>() {
@@ -85,14 +85,14 @@ CountedOutputs count_unique(const Op&, const Attrs& attrs, Inputs inputs, Stream
 
 // order[firsts[i]]: where the first of each run of equal elements is in x.
 Tensor first_places(const Tensor& order, const Tensor& firsts) {
-  const Tensor result = Tensor::empty(firsts.sizes(), DType::I64);
+  const Tensor result = Tensor::empty(firsts.sizes(), DType::I64, Device{});
   take(result, order, places_along(order, 0, firsts));
   return result;
 }
 
 // Which run each place of the order belongs to.
 Tensor run_numbers(const Tensor& starts) {
-  const Tensor numbers = Tensor::empty(starts.sizes(), DType::I64);
+  const Tensor numbers = Tensor::empty(starts.sizes(), DType::I64, Device{});
   const bool* begins = starts.data<bool>();
   auto* to = numbers.writable<std::int64_t>();
   std::int64_t number = -1;

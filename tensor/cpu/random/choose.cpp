@@ -122,7 +122,7 @@ void draw_without_replacement(const double* weights, std::int64_t classes, std::
 void permutation(const Tensor& out, const Generator& draw) {
   const std::int64_t count = out.numel();
   const bool small = count <= std::int64_t{1} << 31;  // half the memory to jump around in
-  const Tensor items = small ? Tensor::empty(out.sizes(), DType::I32) : out;
+  const Tensor items = small ? Tensor::empty(out.sizes(), DType::I32, Device{}) : out;
   const auto fill = [&]<class Index>(Index* to) {
     std::iota(to, to + count, Index{0});
     shuffle(to, count, draw);

@@ -93,16 +93,6 @@ Wide between(Wide low, Wide high, Wide u) {
   return value < high || !(low < high) ? value : low;
 }
 
-}  // namespace
-
-Generator next_draw() {
-  const Generator draw = generator();
-  ++generator().offset;
-  return draw;
-}
-
-namespace {
-
 template <class T>
 void uniform_part(const Distribution& of, const Generator& draw, std::int64_t first, std::int64_t count,
                   T* to) {

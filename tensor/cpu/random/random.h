@@ -10,9 +10,6 @@
 
 namespace kiln::cpu {
 
-// The state of one draw; `next_draw` takes it from the process's generator and counts it.
-Generator next_draw();
-
 // Contiguous tensors of a float dtype: low + (high - low) * u with u in [0, 1); mean + std * z with z normal.
 void fill_uniform(const Tensor& out, const Generator& draw, double low, double high);
 void fill_normal(const Tensor& out, const Generator& draw, double mean, double std);

@@ -3,24 +3,14 @@
 #pragma once
 
 #include "tensor/convert.h"
+#include "tensor/cuda/kernels/axes.h"
 #include "tensor/ops/scalar.h"
 
 namespace kiln::cuda {
 
-using Count = long long;
-
-inline constexpr int kMostAxes = 6;
 inline constexpr int kLanes = 32;      // of a warp, and of a block of a reduction
 inline constexpr int kBlock = 4096;    // elements of a block of a reduction
 inline constexpr unsigned kAllLanes = 0xffffffffU;
-
-// Axes with the last one first, at least one, and how far apart elements of each operand are along them.
-template <int kOperands>
-struct Axes {
-  Count rank;
-  Count sizes[kMostAxes];
-  Count strides[kOperands][kMostAxes];
-};
 
 // What a launch gives a nest: one word each, in this order (jit/cuda/arguments.h).
 template <int kOperands, int kResults, int kNumbers>
@@ -65,6 +55,11 @@ KILN_MATH Count all_threads() { return gridDim.x * static_cast<Count>(blockDim.x
 template <class T>
 KILN_MATH T element(const void* data, Count place) {
   return static_cast<const T*>(data)[place];
+}
+// A number stands in the place of an address.
+template <class T>
+KILN_MATH T number(void* const& word) {
+  return *reinterpret_cast<const T*>(&word);
 }
 template <class T>
 KILN_MATH void put(void* data, Count place, T value) {
@@ -124,12 +119,45 @@ struct Extremum {
 using MaxOf = Extremum<true>;
 using MinOf = Extremum<false>;
 
-// Lanes fold in halves; lane 0 has the result.
+// What the lane `by` further on in its group of lanes has.
+template <class T>
+KILN_MATH T shifted(T mine, int by, int group) {
+  return __shfl_down_sync(kAllLanes, mine, by, group);
+}
+
+// The lanes of each group fold in halves, and its first lane has the result. Those beyond what there is to
+// combine hold the identity.
 template <class Combine, class T>
-KILN_MATH T fold(T mine) {
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    mine = Combine::combine(mine, __shfl_down_sync(kAllLanes, mine, half));
+KILN_MATH T fold(T mine, int group = kLanes) {
+  for (int half = group / 2; half > 0; half /= 2)
+    mine = Combine::combine(mine, shifted(mine, half, group));
   return mine;
 }
+
+template <class T>
+KILN_MATH T from_first_lane(T mine) {
+  return __shfl_sync(kAllLanes, mine, 0);
+}
+
+// The results of blocks, one after the other, in pairs of neighbours: those of as many blocks wait for each
+// other.
+template <class Combine, class T>
+struct Tree {
+  static constexpr int kDeepest = 48;  // 2^48 blocks
+  T parts[kDeepest];
+  int depth = 0;
+  Count blocks = 0;
+
+  __device__ __forceinline__ void add(T part) {
+    for (Count n = blocks; (n & 1) != 0; n >>= 1) part = Combine::combine(parts[--depth], part);
+    parts[depth++] = part;
+    ++blocks;
+  }
+  __device__ __forceinline__ T result() {
+    T all = parts[--depth];
+    while (depth > 0) all = Combine::combine(parts[--depth], all);
+    return all;
+  }
+};
 
 }  // namespace kiln::cuda

@@ -1,4 +1,5 @@
 // The fake driver: modules, functions and launches.
+#include <utility>
 #include <algorithm>
 
 #include "tests/cuda/fake/capture.h"

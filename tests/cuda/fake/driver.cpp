@@ -1,4 +1,5 @@
 // The fake driver: start, errors, cards and contexts.
+#include <utility>
 #include <algorithm>
 #include <cstring>
 

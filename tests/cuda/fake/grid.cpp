@@ -1,5 +1,6 @@
 #include "tests/cuda/fake/grid.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <numeric>

@@ -1,5 +1,6 @@
 #include "tests/cuda/fake/host_memory.h"
 
+#include <utility>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include "tests/cuda/fake/kernel_text.h"
 
+#include <utility>
 #include <optional>
 #include <regex>
 #include <vector>

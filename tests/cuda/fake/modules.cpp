@@ -1,5 +1,6 @@
 #include "tests/cuda/fake/modules.h"
 
+#include <utility>
 #include <dlfcn.h>
 #include <elf.h>
 #include <unistd.h>

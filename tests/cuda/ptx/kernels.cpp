@@ -6,31 +6,23 @@
 
 #include <fmt/format.h>
 
+#include "tensor/cuda/kernel_names.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/scalar.h"
 
 namespace kiln::testing {
 namespace {
 
-struct RowName {
-  const char* name;
-  bool has_guard;
-};
-constexpr RowName kRows[] = {
-#define KILN_UNARY(name, ...) {#name, scalar::name::kHasRange},
-#define KILN_BINARY(name, ...) {#name, scalar::name::kHasRange},
-#define KILN_TERNARY(name, ...) {#name, scalar::name::kHasRange},
+// Does the row have a guard?
+constexpr bool kHasGuard[] = {
+#define KILN_UNARY(name, ...) scalar::name::kHasRange,
+#define KILN_BINARY(name, ...) scalar::name::kHasRange,
+#define KILN_TERNARY(name, ...) scalar::name::kHasRange,
 #include "tensor/ops/elementwise.def"
 #undef KILN_UNARY
 #undef KILN_BINARY
 #undef KILN_TERNARY
 };
-
-// What elements are in CUDA C++, by dtype.
-constexpr const char* kElements[kDTypeCount] = {"bool",  "unsigned char", "signed char", "short",
-                                                "int",   "long long",     "Half",        "BFloat16",
-                                                "float", "double"};
-const char* element_of(DType dtype) { return kElements[static_cast<int>(dtype)]; }
 
 // Values to try for an attribute.
 std::vector<Attr> values_of(const Parameter& parameter) {
@@ -80,9 +72,9 @@ std::optional<PointwiseTypes> types_of(const Op& op, const Attrs& attrs, DType d
 }
 
 void add_kernels(std::vector<BodyKernel>& kernels, const Op& op, DType dtype) {
-  const RowName& row = kRows[op.pointwise->row];
-  BodyKernel kernel{.name = fmt::format("{}_{}", row.name, name(dtype)),
-                    .row = row.name,
+  const std::string row = cuda::row_name(op.pointwise->row);
+  BodyKernel kernel{.name = fmt::format("{}_{}", row, name(dtype)),
+                    .row = row,
                     .op = &op,
                     .dtype = dtype,
                     .result = dtype,
@@ -97,7 +89,7 @@ void add_kernels(std::vector<BodyKernel>& kernels, const Op& op, DType dtype) {
   }
   if (kernel.attrs.empty()) return;
   kernels.push_back(kernel);
-  if (!row.has_guard) return;
+  if (!kHasGuard[op.pointwise->row]) return;
   kernel.name += "_guarded";
   kernel.is_guarded = true;
   kernels.push_back(std::move(kernel));
@@ -118,12 +110,12 @@ std::string text_of(const BodyKernel& kernel) {
   const Pointwise& row = *kernel.op->pointwise;
   std::string parameters, values, names;
   for (int i = 0; i < row.operands; ++i) {
-    const char* element = i == row.mask ? "bool" : element_of(kernel.dtype);
+    const char* element = i == row.mask ? "bool" : cuda::element_name(kernel.dtype);
     parameters += fmt::format("const {}* x{}, ", element, i);
     values += fmt::format("  const auto v{0} = scalar::widen(x{0}[i]);\n", i);
     names += fmt::format("v{}, ", i);
   }
-  const char* result = element_of(kernel.result);
+  const char* result = cuda::element_name(kernel.result);
   const std::string plain =
       fmt::format("scalar::convert<{}>(scalar::{}::apply({}p, found))", result, kernel.row, names);
   const std::string guarded =

@@ -1,0 +1,51 @@
+// Owns comparing what ops give on a card with what they give on the CPU, to the bit.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/tensor/tensors.h"
+
+namespace kiln::testing {
+
+// A tensor as another layout shows it, the same on every device.
+struct Shown {
+  const char* name;
+  Tensor (*of)(const Tensor& cube);  // of three dimensions
+};
+// All kinds of layouts: in order, transposed, with steps, broadcast, without elements, of no dimensions.
+extern const std::vector<Shown> kShown;
+inline Tensor as_it_is(const Tensor& x) { return x; }
+
+// In a process that has the fake libraries.
+class Agreement {
+ public:
+  Agreement();
+
+  // Applies the op to the operand in a layout, here and on the card; other operands as they are. The
+  // generator is at the same draw for both, and must be so afterwards.
+  void check(const std::string& op, const Tensor& operand, const Shown& shown,
+             const std::vector<NamedAttr>& attrs, const std::vector<Tensor>& others = {});
+  void check(const std::string& op, const Tensor& operand, const std::vector<NamedAttr>& attrs,
+             const std::vector<Tensor>& others = {}) {
+    check(op, operand, {"as it is", as_it_is}, attrs, others);
+  }
+
+  // What did not agree; "" where all did. Says so, too, where less was compared than is expected.
+  std::string wrong(int expected) const;
+
+ private:
+  struct Outcome {
+    std::vector<Tensor> results;
+    std::string error;
+    std::uint64_t offset = 0;  // of the generator
+  };
+  Outcome outcome(const std::string& op, const Tensor& operand, const Shown& shown,
+                  const std::vector<NamedAttr>& attrs, const std::vector<Tensor>& others, Device device) const;
+
+  Device card_;
+  int compared_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace kiln::testing
