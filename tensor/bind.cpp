@@ -19,10 +19,15 @@ const TensorType kAbsent{DType::Bool, Device{}, {}, true};
 
 bool has_device(const Tensor& x) { return x && !x.is_number(); }
 
+// A number counts as being where the tensors are, which it goes to.
 SmallVector<TensorType, 4> types_of(Inputs inputs) {
   SmallVector<TensorType, 4> types;
   types.reserve(inputs.size());
   for (const Tensor& input : inputs) types.push_back(input ? input.type() : kAbsent);
+  const auto tensor = std::find_if(inputs.begin(), inputs.end(), has_device);
+  if (tensor == inputs.end() || is_on_host(tensor->device())) return types;
+  for (TensorType& type : types)
+    if (type.is_number) type.device = tensor->device();
   return types;
 }
 
