@@ -20,6 +20,7 @@ const TensorType kAbsent{DType::Bool, Device{}, {}, true};
 
 bool has_device(const Tensor& x) { return x && !x.is_number(); }
 
+// A number counts as being where the tensors are, which it goes to.
 SmallVector<TensorType, 4> types_of(Inputs inputs) {
   SmallVector<TensorType, 4> types;
   types.reserve(inputs.size());

@@ -117,7 +117,7 @@ std::string compare(const Function& f, const std::vector<Tensor>& inputs, int se
 }  // namespace
 
 Tensor make(const std::vector<double>& elements, const Dims& sizes, DType dtype) {
-  Tensor x = Tensor::empty(sizes, dtype);
+  Tensor x = Tensor::empty(sizes, dtype, Device{});
   visit_dtype(dtype, [&]<class T>() {
     for (std::size_t i = 0; i < elements.size(); ++i) x.writable<T>()[i] = written<T>(elements[i]);
   });

@@ -56,7 +56,7 @@ std::vector<long double> elements(const Tensor& x) {
 }
 
 Tensor make(const Dims& sizes, DType dtype, const std::function<double(std::int64_t)>& f) {
-  const Tensor x = Tensor::empty(sizes, dtype);
+  const Tensor x = Tensor::empty(sizes, dtype, Device{});
   for (std::int64_t i = 0; i < x.numel(); ++i) set_element(x, i, f(i));
   return x;
 }
