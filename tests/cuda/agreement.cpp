@@ -34,6 +34,13 @@ Agreement::Outcome Agreement::outcome(const Run& run, Device device) const {
   return found;
 }
 
+void Agreement::check_program(const std::string& what, const std::function<Tensors(Device)>& program) {
+  compare(what + ":", [&](Device device) {
+    const Tensors made = program(device);
+    return std::vector<Tensor>(made.begin(), made.end());
+  });
+}
+
 void Agreement::compare(const std::string& what, const Run& run) {
   const Outcome here = outcome(run, Device{}), there = outcome(run, card_);
   ++compared_;

@@ -32,6 +32,8 @@ class Agreement {
     check(op, operand, {"as it is", as_it_is}, attrs, others);
   }
 
+  // What a program gives on each device.
+  void check_program(const std::string& what, const std::function<Tensors(Device)>& program);
   // The same of the form that writes, through the view that the layout is of the operand: all of that counts.
   void check_written(const std::string& op, const Tensor& operand, const Shown& shown,
                      const std::vector<NamedAttr>& attrs);
