@@ -29,7 +29,7 @@ using namespace kiln;
 using namespace kiln::cuda;
 using Fold = {};
 
-extern "C" __global__ void __launch_bounds__(kThreads) fold(const FoldJob job) {{ {}(job); }}
+extern "C" __global__ void __launch_bounds__(kThreads) fold_all(const FoldJob job) {{ {}(job); }}
 )";
 constexpr std::int64_t kFewColumns = 8, kManyColumns = 32;
 constexpr std::int64_t kPartsOfLane = 32;
@@ -102,7 +102,7 @@ void launch(Context& context, const Form& form, const char* walk, const FoldJob&
   FoldJob argument = job;
   void* arguments[] = {&argument};
   run(context,
-      {.function = function_of(context, fmt::format(kText, form.type, walk), "fold"), .threads = threads},
+      {.function = function_of(context, fmt::format(kText, form.type, walk), "fold_all"), .threads = threads},
       arguments);
 }
 

@@ -23,7 +23,15 @@ struct Add {
   static T apply(T a, T b) {
     return a + b;
   }
+  // What a run comes to with all that is before it.
+  template <class T>
+  static T after(T before, T run) {
+    return before + run;
+  }
 };
+constexpr std::int64_t kRunsOfBlock = kReductionBlock / kScanRun;
+constexpr std::int64_t kStrip = 256;
+
 // Products of runs may be out of range where those of all elements are not: 0 times what is too large.
 struct Multiply {
   static constexpr bool kByRuns = false;
@@ -33,9 +41,13 @@ struct Multiply {
   static T apply(T a, T b) {
     return a * b;
   }
+  template <class T>
+  static T after(T, T run) {
+    return run;
+  }
 };
 
-// ---- Elements: what is read, as it is carried, and what is written ----
+// ---- Elements: sequences side by side, as each step of one waits for the one before ----------------------
 
 template <class T, class Of>
 struct Direct {
@@ -43,287 +55,238 @@ struct Direct {
   const T* from;
   T* to;
 
-  void load(std::int64_t at, std::int64_t count, Carry* carried) const {
-    for (std::int64_t i = 0; i < count; ++i) carried[i] = static_cast<Carry>(from[at + i]);
+  // Goes on with a run, which comes to what it then holds.
+  template <class C>
+  void total(std::int64_t start, std::int64_t count, Carry& run) const {
+    Carry own = run;
+    for (std::int64_t i = 0; i < count; ++i) own = C::apply(own, static_cast<Carry>(from[start + i]));
+    run = own;
   }
-  void put(std::int64_t at, std::int64_t count, const Carry* carried) const {
-    for (std::int64_t i = 0; i < count; ++i) to[at + i] = static_cast<T>(carried[i]);
+  // The same of several, and writes them after all that is before them.
+  template <class C, std::size_t kCount>
+  void write(const std::int64_t (&starts)[kCount], std::int64_t count, const Carry (&before)[kCount],
+             Carry (&run)[kCount]) const {
+    const T* in[kCount];
+    T* out[kCount];
+    Carry own[kCount], offset[kCount];
+    for (std::size_t r = 0; r < kCount; ++r) {
+      in[r] = from + starts[r];
+      out[r] = to + starts[r];
+      own[r] = run[r];
+      offset[r] = before[r];
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::size_t r = 0; r < kCount; ++r) {
+        own[r] = C::apply(own[r], static_cast<Carry>(in[r][i]));
+        out[r][i] = static_cast<T>(C::after(offset[r], own[r]));
+      }
+    }
+    for (std::size_t r = 0; r < kCount; ++r) run[r] = own[r];  // a copy of bytes would keep one as an integer
   }
-  // Each element after what is before its run: `before` is one for all, or as many as there are elements.
-  template <class C, class Before>
-  void store(std::int64_t at, std::int64_t count, const Before& before, const Carry* carried) const {
-    for (std::int64_t i = 0; i < count; ++i) to[at + i] = static_cast<T>(C::apply(before(i), carried[i]));
+  // The next elements of sequences that lie side by side.
+  template <class C>
+  void step(std::int64_t at, std::int64_t width, const Carry* before, Carry* run) const {
+    const T* const in = from + at;
+    T* const out = to + at;
+    for (std::int64_t w = 0; w < width; ++w) {
+      run[w] = C::apply(run[w], static_cast<Carry>(in[w]));
+      out[w] = static_cast<T>(C::after(before[w], run[w]));
+    }
   }
 };
 
 // Halves, which become f32 a chunk at a time.
-struct Halves {
+class Halves {
+ public:
   using Carry = double;
-  const std::byte* from;
-  std::byte* to;
-  LoadFn load_part;
-  StoreFn store_part;
-  static constexpr std::int64_t kChunk = 256;
+  Halves(const std::byte* from, std::byte* to, LoadFn load, StoreFn store)
+      : from_(from), to_(to), load_(load), store_(store) {}
 
-  void load(std::int64_t at, std::int64_t count, Carry* carried) const {
+  template <class C>
+  void total(std::int64_t start, std::int64_t count, Carry& run) const {
+    each_chunk({start}, count, [&](const auto& chunk, const auto&, std::int64_t size) {
+      chunk.template total<C>(0, size, run);
+    });
+  }
+  template <class C, std::size_t kCount>
+  void write(const std::int64_t (&starts)[kCount], std::int64_t count, const Carry (&before)[kCount],
+             Carry (&run)[kCount]) const {
+    std::int64_t done = 0;
+    each_chunk(starts, count, [&](const auto& chunk, const auto& first, std::int64_t size) {
+      chunk.template write<C>(first, size, before, run);
+      for (std::size_t r = 0; r < kCount; ++r)
+        store_(chunk.to + first[r], to_ + 2 * (starts[r] + done), 1, size);
+      done += size;
+    });
+  }
+  template <class C>
+  void step(std::int64_t at, std::int64_t width, const Carry* before, Carry* run) const {
     float chunk[kChunk];
-    for (std::int64_t i = 0; i < count; i += kChunk) {
-      const std::int64_t size = std::min(kChunk, count - i);
-      load_part(from + 2 * (at + i), 1, chunk, size);
-      for (std::int64_t k = 0; k < size; ++k) carried[i + k] = static_cast<Carry>(chunk[k]);
+    for (std::int64_t w = 0; w < width; w += kChunk) {
+      const std::int64_t size = std::min(kChunk, width - w);
+      load_(from_ + 2 * (at + w), 1, chunk, size);
+      Direct<float, Carry>{chunk, chunk}.template step<C>(0, size, before + w, run + w);
+      store_(chunk, to_ + 2 * (at + w), 1, size);
     }
-  }
-  void put(std::int64_t at, std::int64_t count, const Carry* carried) const {
-    each_chunk(at, count, [=](std::int64_t i) { return carried[i]; });
-  }
-  template <class C, class Before>
-  void store(std::int64_t at, std::int64_t count, const Before& before, const Carry* carried) const {
-    each_chunk(at, count, [&](std::int64_t i) { return C::apply(before(i), carried[i]); });
   }
 
  private:
-  template <class F>
-  void each_chunk(std::int64_t at, std::int64_t count, const F& value) const {
-    float chunk[kChunk];
+  static constexpr std::int64_t kChunk = 256;
+
+  // Calls f(floats, where each sequence is in them, how many) for the next elements of all sequences.
+  template <std::size_t kCount, class F>
+  void each_chunk(const std::int64_t (&starts)[kCount], std::int64_t count, const F& f) const {
+    float chunk[static_cast<std::int64_t>(kCount) * kChunk];
+    std::int64_t first[kCount];
+    for (std::size_t r = 0; r < kCount; ++r) first[r] = static_cast<std::int64_t>(r) * kChunk;
     for (std::int64_t i = 0; i < count; i += kChunk) {
       const std::int64_t size = std::min(kChunk, count - i);
-      for (std::int64_t k = 0; k < size; ++k) chunk[k] = static_cast<float>(value(i + k));
-      store_part(chunk, to + 2 * (at + i), 1, size);
+      for (std::size_t r = 0; r < kCount; ++r) load_(from_ + 2 * (starts[r] + i), 1, chunk + first[r], size);
+      f(Direct<float, Carry>{chunk, chunk}, first, size);
     }
+  }
+
+  const std::byte* from_;
+  std::byte* to_;
+  LoadFn load_;
+  StoreFn store_;
+};
+
+// ---- What is before a run --------------------------------------------------------------------------------
+
+// Of one sequence: its blocks, and of the block the runs.
+template <class C, class Carry>
+struct Before {
+  Carry blocks = C::template kStart<Carry>, runs = C::template kStart<Carry>;
+
+  Carry all() const { return C::apply(blocks, runs); }
+  // After a run, which is taken; the next one is number `next`.
+  void take(Carry& run, std::int64_t next) {
+    runs = C::apply(runs, std::exchange(run, C::template kStart<Carry>));
+    if (next % kRunsOfBlock == 0) blocks = C::apply(blocks, std::exchange(runs, C::template kStart<Carry>));
   }
 };
 
-// ---- Rows: sequences along memory ----
-
-inline constexpr std::int64_t kTogether = 8;  // sequences: each step of one waits for the one before
-
-template <class C, std::int64_t kCount, class Carry>
-void run_together(Carry* const (&sequences)[kCount], std::int64_t count, Carry* carry) {
-  Carry own[kCount];
-  std::copy_n(carry, kCount, own);
-  for (std::int64_t i = 0; i < count; ++i) {
-    for (std::int64_t r = 0; r < kCount; ++r) sequences[r][i] = own[r] = C::apply(own[r], sequences[r][i]);
-  }
-  std::copy_n(own, kCount, carry);
-}
-
-// All elements of a few rows in turn, a piece of each at a time.
-template <class C, std::int64_t kRows, class Elements>
-void run_in_turn(const Elements& elements, std::int64_t row, std::int64_t count) {
-  using Carry = typename Elements::Carry;
-  constexpr std::int64_t kPiece = 512;
-  Carry carry[kRows], pieces[kRows][kPiece];
-  Carry* sequences[kRows];
-  std::fill_n(carry, kRows, C::template kStart<Carry>);
-  std::copy_n(pieces, kRows, sequences);
-  for (std::int64_t i = 0; i < count; i += kPiece) {
-    const std::int64_t size = std::min(kPiece, count - i);
-    for (std::int64_t r = 0; r < kRows; ++r) elements.load((row + r) * count + i, size, pieces[r]);
-    run_together<C, kRows, Carry>(sequences, size, carry);
-    for (std::int64_t r = 0; r < kRows; ++r) elements.put((row + r) * count + i, size, pieces[r]);
-  }
-}
-template <class C, class Elements>
-void rows_in_turn(const Elements& elements, std::int64_t rows, std::int64_t count) {
-  parallel_for(rows, std::max<std::int64_t>(1, 16384 / count), [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t row = begin;
-    for (; row + kTogether <= end; row += kTogether) run_in_turn<C, kTogether>(elements, row, count);
-    for (; row < end; ++row) run_in_turn<C, 1>(elements, row, count);
-  });
-}
-
-// Runs of one length, `start(k)` of them each.
-template <class C, class Carry, class Start>
-void run_all(std::int64_t runs, std::int64_t count, const Start& start) {
-  std::int64_t k = 0;
-  for (; k + kTogether <= runs; k += kTogether) {
-    Carry* together[kTogether];
-    for (std::int64_t r = 0; r < kTogether; ++r) together[r] = start(k + r);
-    Carry carry[kTogether];
-    std::fill_n(carry, kTogether, C::template kStart<Carry>);
-    run_together<C, kTogether, Carry>(together, count, carry);
-  }
-  for (; k < runs; ++k) {
-    Carry* const one[] = {start(k)};
-    Carry carry = C::template kStart<Carry>;
-    run_together<C, 1, Carry>(one, count, &carry);
-  }
-}
-
-// Several rows of at most a block each, or one block of a row, each by itself.
-template <class C, class Carry>
-void run_rows(Carry* carried, std::int64_t rows, std::int64_t count) {
-  const std::int64_t whole = count / kScanRun, rest = count % kScanRun;
-  run_all<C, Carry>(rows * whole, kScanRun, [=](std::int64_t k) {
-    return whole == 1 ? carried + k * count : carried + k / whole * count + k % whole * kScanRun;
-  });
-  if (rest > 0)
-    run_all<C, Carry>(rows, rest, [=](std::int64_t k) { return carried + k * count + whole * kScanRun; });
-}
-
-// What the block makes of what is before it. Its runs are there.
-template <class C, class Carry>
-Carry total_of(const Carry* carried, std::int64_t count) {
-  Carry within = C::template kStart<Carry>;
-  for (std::int64_t first = 0; first < count; first += kScanRun)
-    within = C::apply(within, carried[std::min(first + kScanRun, count) - 1]);
-  return within;
-}
-
-// Writes a block whose runs are there, after all that is before it, and gives its total.
-template <class C, class Elements, class Carry>
-Carry write_block(const Elements& elements, std::int64_t at, std::int64_t count, Carry before,
-                  const Carry* carried) {
-  Carry within = C::template kStart<Carry>;
-  for (std::int64_t first = 0; first < count; first += kScanRun) {
-    const std::int64_t size = std::min(kScanRun, count - first);
-    const Carry offset = C::apply(before, within);
-    elements.template store<C>(at + first, size, [=](std::int64_t) { return offset; }, carried + first);
-    within = C::apply(within, carried[first + size - 1]);
-  }
-  return within;
-}
+// ---- Rows: sequences along memory ------------------------------------------------------------------------
 
 template <class C, class Elements>
 class Rows {
  public:
   using Carry = typename Elements::Carry;
   Rows(const Elements& elements, std::int64_t rows, std::int64_t count)
-      : elements_(elements), rows_(rows), count_(count), blocks_(reduction_blocks(count)) {}
+      : elements_(elements),
+        rows_(rows),
+        count_(count),
+        run_(C::kByRuns ? kScanRun : count),
+        blocks_(C::kByRuns ? reduction_blocks(count) : 1) {}
 
   void run() const {
-    const bool few = blocks_ > 1 && rows_ < 2 * num_threads();
-    few ? run_blocks() : run_whole();
+    if (blocks_ > 1 && 2 * rows_ < num_threads()) return share_rows();
+    parallel_for(rows_, std::max<std::int64_t>(1, kGrain / count_),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::int64_t row = begin;
+                   for (; row + kMany <= end; row += kMany) write_rows<kMany>(row);
+                   for (; row < end; ++row) write_rows<1>(row);
+                 });
   }
 
  private:
   static constexpr std::int64_t kGrain = 16384;
+  static constexpr std::int64_t kMany = 4;
 
-  // A thread has whole rows, of short ones several at a time.
-  void run_whole() const {
-    const std::int64_t together = std::max<std::int64_t>(1, kReductionBlock / count_);
-    parallel_for(ceil_divide(rows_, together), std::max<std::int64_t>(1, kGrain / (together * count_)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t unit = begin; unit < end; ++unit)
-                     run_some(unit * together, std::min(together, rows_ - unit * together));
-                 });
+  template <std::int64_t kRows>
+  void write_rows(std::int64_t row) const {
+    Before<C, Carry> before[kRows];
+    write<kRows>(row, 0, count_, before);
   }
-  void run_some(std::int64_t row, std::int64_t rows) const {
-    Carry carried[kReductionBlock];
-    if (blocks_ == 1) {
-      load(row * count_, rows * count_, carried);
-      run_rows<C>(carried, rows, count_);
-      for (std::int64_t r = 0; r < rows; ++r)
-        write_block<C>(elements_, (row + r) * count_, count_, C::template kStart<Carry>,
-                       carried + r * count_);
-      return;
-    }
-    Carry before = C::template kStart<Carry>;
-    for (std::int64_t block = 0; block < blocks_; ++block) {
-      const std::int64_t at = row * count_ + block * kReductionBlock, size = size_of_block(block);
-      load(at, size, carried);
-      run_rows<C>(carried, 1, size);
-      before = C::apply(before, write_block<C>(elements_, at, size, before, carried));
+  // Elements [begin, end) of several rows, from the start of a block on.
+  template <std::int64_t kRows>
+  void write(std::int64_t row, std::int64_t begin, std::int64_t end,
+             Before<C, Carry> (&before)[kRows]) const {
+    std::int64_t starts[kRows];
+    Carry offsets[kRows], runs[kRows];
+    std::fill_n(runs, kRows, C::template kStart<Carry>);
+    for (std::int64_t first = begin; first < end; first += run_) {
+      for (std::int64_t r = 0; r < kRows; ++r) {
+        starts[r] = (row + r) * count_ + first;
+        offsets[r] = before[r].all();
+      }
+      elements_.template write<C>(starts, std::min(run_, end - first), offsets, runs);
+      for (std::int64_t r = 0; r < kRows; ++r) before[r].take(runs[r], first / run_ + 1);
     }
   }
 
   // Threads share a row: what its blocks come to is found first.
-  void run_blocks() const {
-    std::vector<Carry> before(static_cast<std::size_t>(rows_ * blocks_));
-    each_block([&](std::int64_t unit, std::int64_t, std::int64_t size, const Carry* carried) {
-      before[static_cast<std::size_t>(unit)] = total_of<C>(carried, size);
+  void share_rows() const {
+    std::vector<Carry> blocks(static_cast<std::size_t>(rows_ * blocks_));
+    const auto at = [&](std::int64_t unit) -> Carry& { return blocks[static_cast<std::size_t>(unit)]; };
+    each_block([&](std::int64_t unit, std::int64_t row, std::int64_t begin, std::int64_t end) {
+      at(unit) = total_of(row * count_ + begin, end - begin);
     });
     for (std::int64_t row = 0; row < rows_; ++row) {
-      Carry all = C::template kStart<Carry>;
-      for (std::int64_t block = 0; block < blocks_; ++block) {
-        const Carry own = std::exchange(before[static_cast<std::size_t>(row * blocks_ + block)], all);
-        all = C::apply(all, own);
+      Carry before = C::template kStart<Carry>;
+      for (std::int64_t unit = row * blocks_; unit < (row + 1) * blocks_; ++unit) {
+        const Carry own = std::exchange(at(unit), before);
+        before = C::apply(before, own);
       }
     }
-    each_block([&](std::int64_t unit, std::int64_t at, std::int64_t size, const Carry* carried) {
-      write_block<C>(elements_, at, size, before[static_cast<std::size_t>(unit)], carried);
+    each_block([&](std::int64_t unit, std::int64_t row, std::int64_t begin, std::int64_t end) {
+      Before<C, Carry> before[] = {{.blocks = at(unit)}};
+      write<1>(row, begin, end, before);
     });
   }
   template <class F>
   void each_block(const F& f) const {
     parallel_for(rows_ * blocks_, kGrain / kReductionBlock, [&](std::int64_t begin, std::int64_t end) {
-      Carry carried[kReductionBlock];
       for (std::int64_t unit = begin; unit < end; ++unit) {
-        const std::int64_t block = unit % blocks_, size = size_of_block(block);
-        const std::int64_t at = unit / blocks_ * count_ + block * kReductionBlock;
-        load(at, size, carried);
-        run_rows<C>(carried, 1, size);
-        f(unit, at, size, carried);
+        const std::int64_t first = unit % blocks_ * kReductionBlock;
+        f(unit, unit / blocks_, first, std::min(first + kReductionBlock, count_));
       }
     });
   }
-
-  void load(std::int64_t at, std::int64_t count, Carry* carried) const { elements_.load(at, count, carried); }
-  std::int64_t size_of_block(std::int64_t block) const {
-    return std::min(kReductionBlock, count_ - block * kReductionBlock);
+  // What a block comes to.
+  Carry total_of(std::int64_t start, std::int64_t size) const {
+    Carry total = C::template kStart<Carry>;
+    for (std::int64_t first = 0; first < size; first += run_) {
+      Carry run = C::template kStart<Carry>;
+      elements_.template total<C>(start + first, std::min(run_, size - first), run);
+      total = C::apply(total, run);
+    }
+    return total;
   }
 
   const Elements& elements_;
-  std::int64_t rows_, count_, blocks_;
+  std::int64_t rows_, count_, run_, blocks_;
 };
 
-// ---- Columns: strips of sequences that lie side by side ----
-
-inline constexpr std::int64_t kStrip = 256;
-
-template <class C, class Carry>
-struct Strip {
-  Carry run[kStrip];     // the run so far
-  Carry within[kStrip];  // the runs of the block before it
-  Carry before[kStrip];  // the blocks before that one
-  Carry offset[kStrip];  // both
-
-  static void start(Carry* all, std::int64_t width) { std::fill_n(all, width, C::template kStart<Carry>); }
-  static void add(Carry* to, Carry* from, std::int64_t width) {
-    for (std::int64_t w = 0; w < width; ++w) to[w] = C::apply(to[w], from[w]);
-    start(from, width);
-  }
-  // Before element i.
-  void begin(std::int64_t i, std::int64_t width) {
-    if (i == 0) {
-      start(run, width);
-      start(within, width);
-      start(before, width);
-    }
-    add(within, run, width);
-    if (i % kReductionBlock == 0) add(before, within, width);
-    for (std::int64_t w = 0; w < width; ++w) offset[w] = C::apply(before[w], within[w]);
-  }
-};
+// ---- Columns: strips of sequences that lie side by side --------------------------------------------------
 
 template <class C, class Elements>
 void scan_columns(const Elements& elements, const SequenceShape& shape, std::int64_t begin,
                   std::int64_t end) {
   using Carry = typename Elements::Carry;
-  const std::int64_t strips = ceil_divide(shape.inner, kStrip);
-  Strip<C, Carry> strip;
-  Carry carried[kStrip];
+  const std::int64_t strips = ceil_divide(shape.inner, kStrip), length = C::kByRuns ? kScanRun : shape.count;
   for (std::int64_t unit = begin; unit < end; ++unit) {
-    const std::int64_t first = unit % strips * kStrip;
-    const std::int64_t width = std::min(kStrip, shape.inner - first);
+    const std::int64_t first = unit % strips * kStrip, width = std::min(kStrip, shape.inner - first);
+    Before<C, Carry> before[kStrip];
+    Carry run[kStrip], offset[kStrip];
+    std::fill_n(run, width, C::template kStart<Carry>);
     std::int64_t at = unit / strips * shape.count * shape.inner + first;
     for (std::int64_t i = 0; i < shape.count; ++i, at += shape.inner) {
-      if (C::kByRuns ? i % kScanRun == 0 : i == 0) strip.begin(i, width);
-      elements.load(at, width, carried);
-      for (std::int64_t w = 0; w < width; ++w) strip.run[w] = C::apply(strip.run[w], carried[w]);
-      elements.template store<C>(at, width, [&](std::int64_t w) { return strip.offset[w]; }, strip.run);
+      if (i % length == 0) {
+        for (std::int64_t w = 0; w < width; ++w) {
+          if (i > 0) before[w].take(run[w], i / length);
+          offset[w] = before[w].all();
+        }
+      }
+      elements.template step<C>(at, width, offset, run);
     }
   }
 }
 
 template <class C, class Elements>
 void scan_all(const Elements& elements, const SequenceShape& shape) {
-  if (shape.inner == 1) {
-    if constexpr (C::kByRuns)
-      return Rows<C, Elements>(elements, shape.outer, shape.count).run();
-    else
-      return rows_in_turn<C>(elements, shape.outer, shape.count);
-  }
+  if (shape.inner == 1) return Rows<C, Elements>(elements, shape.outer, shape.count).run();
   const std::int64_t units = shape.outer * ceil_divide(shape.inner, kStrip);
   const std::int64_t work = shape.count * std::min(shape.inner, kStrip);
   parallel_for(units, std::max<std::int64_t>(1, 16384 / work),
