@@ -193,7 +193,7 @@ bool may_write_directly(const Op& op, const Tensor& target, Inputs inputs) {
 Tensors outputs_of(const Op& op, Inputs inputs, std::span<const TensorType> types) {
   if (op.has(kCountsPlaces)) {
     const Tensor& x = inputs[0];
-    Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), x.device());
+    Ref<Buffer> buffer = Buffer::allocate(x.storage()->bytes(), types[0].device);
     return {Tensor::from_storage(Storage::create(std::move(buffer)), x.layout(), x.dtype())};
   }
   Tensors outputs;
