@@ -27,7 +27,7 @@ constexpr std::array<Option, 13> kOptions{{
     {"-e", "code", "run the code; the last expression's value is printed", add_code},
     {"-i", "", "go on at the prompt after the file or the code",
      [](CommandLine& line, std::string_view) { line.prompt_after = true; }},
-    {"--device", "name", "where new tensors live: cpu",
+    {"--device", "name", "where new tensors live: cpu, cuda, cuda:1",
      [](CommandLine& line, std::string_view value) { line.device = value; }},
     {"--threads", "n", "threads that kernels use",
      [](CommandLine& line, std::string_view value) { line.threads = value; }},

@@ -6,6 +6,7 @@
 #include "tensor/guarded/guarded.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
+#include "tensor/operand_types.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/record.h"
@@ -17,10 +18,13 @@ namespace {
 // An absent input promotes nothing: a bool number.
 const TensorType kAbsent{DType::Bool, Device{}, {}, true};
 
+bool has_device(const Tensor& x) { return x && !x.is_number(); }
+
 SmallVector<TensorType, 4> types_of(Inputs inputs) {
   SmallVector<TensorType, 4> types;
   types.reserve(inputs.size());
   for (const Tensor& input : inputs) types.push_back(input ? input.type() : kAbsent);
+  put_numbers_beside({types.data(), types.size()});
   return types;
 }
 
@@ -62,19 +66,27 @@ std::string operand_name(const Op& op, std::size_t index) {
   return "operand " + std::to_string(index);
 }
 
-[[noreturn]] void refuse_devices(const Op& op, Inputs inputs) {
-  std::string where;
+// Where operands that are on several devices had better be: where the target of a write is, or else on the
+// first card that has one.
+Device better_device(Inputs inputs, bool writes) {
+  if (writes) return inputs[0].device();
+  const auto is_on_card = [](const Tensor& x) { return has_device(x) && !is_on_host(x.device()); };
+  return std::find_if(inputs.begin(), inputs.end(), is_on_card)->device();
+}
+
+[[noreturn]] void refuse_devices(const Op& op, Inputs inputs, bool writes) {
+  const Device better = better_device(inputs, writes);
+  std::string where, moved;
   std::vector<int> operands;
-  const Tensor* first = nullptr;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor& each = inputs[i];
-    if (!each || each.is_number()) continue;
-    if (first == nullptr) first = &each;
-    where += (where.empty() ? "`" : ", `") + operand_name(op, i) + "` on " + to_string(each.device());
+    if (!has_device(inputs[i])) continue;
+    const std::string name = operand_name(op, i);
+    where += (where.empty() ? "`" : ", `") + name + "` on " + to_string(inputs[i].device());
+    if (moved.empty() && inputs[i].device() != better) moved = name;
     operands.push_back(static_cast<int>(i));
   }
   throw OpError(ErrorKind::Device, spoken_name(op) + ": operands are on different devices: " + where,
-                std::move(operands), "move the others there: x.to(\"" + to_string(first->device()) + "\")");
+                std::move(operands), "bring them together: " + moved + ".to(\"" + to_string(better) + "\")");
 }
 
 // Numbers are the host's, and go anywhere.
@@ -110,7 +122,7 @@ SmallVector<Tensor, 4> on_one_device(const Op& op, Inputs inputs, bool writes) {
   const auto anchor = std::find_if(inputs.begin(), inputs.end(), stays);
   SmallVector<Tensor, 4> moved;
   for (const Tensor& each : inputs) {
-    if (stays(each) && each.device() != anchor->device()) refuse_devices(op, inputs);
+    if (stays(each) && each.device() != anchor->device()) refuse_devices(op, inputs, writes);
     moved.push_back(!each || each.is_number() || stays(each) ? each : ops::to(each, anchor->device()));
   }
   return moved;

@@ -12,6 +12,25 @@
 
 namespace kiln::interp::capture {
 
+namespace {
+
+// Are gradients asked for by an entry of `**named`?
+bool names_gradients(const CallShape::Item& item, const Value& argument) {
+  if (item.kind != lang::Argument::Kind::DoubleStar || !argument.is(Tag::Dict)) return false;
+  const auto& entries = argument.as<Dict>().entries();
+  return std::any_of(entries.begin(), entries.end(), [](const Dict::Entry& each) {
+    return each.live && each.key.is(Tag::Str) && each.key.as<Str>().text == "requires_grad" &&
+           !each.value.is_none();
+  });
+}
+
+// `tensor(data, dtype, device, requires_grad)` by position.
+bool makes_leaf(std::span<const Value> arguments) {
+  return arguments.size() > 3 && arguments[3].is(Tag::Bool) && arguments[3].as_bool();
+}
+
+}  // namespace
+
 void Observer::call() { callee(r_[i_.a], {r_ + i_.a + 1, i_.b}, true); }
 
 void Observer::spread_call(bool method) {
@@ -20,6 +39,8 @@ void Observer::spread_call(bool method) {
   for (std::size_t k = 0; k < shape.items.size() && k < arguments.size(); ++k) {
     const std::size_t at = k + (method ? 1 : 0);
     if (at < arguments.size() && shape.items[k].name == "requires_grad" && !arguments[at].is_none())
+      return tracer_.stop("gradients are asked for");
+    if (at < arguments.size() && names_gradients(shape.items[k], arguments[at]))
       return tracer_.stop("gradients are asked for");
     if (at < arguments.size() && (shape.items[k].kind == lang::Argument::Kind::Star ||
                                   shape.items[k].kind == lang::Argument::Kind::DoubleStar))
@@ -62,6 +83,8 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
     }
     case Tag::Type:
       if (f.as<Type>().instances == Tag::Error) return tracer_.stop("an error is thrown");
+      if (f.as<Type>().instances == Tag::Tensor && makes_leaf(arguments))
+        return tracer_.stop("gradients are asked for");
       return host(rule_of_type(f.as<Type>().name), f.as<Type>().name, arguments, nullptr);
     case Tag::StructType: {
       const StructType& type = f.as<StructType>();

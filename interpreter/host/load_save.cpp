@@ -152,9 +152,24 @@ Wishes wishes_of(const std::string& path, Args a) {
   return wishes;
 }
 
+// Makes a device the default for its life.
+class DefaultDevice {
+ public:
+  explicit DefaultDevice(kiln::Device device) : before_(kiln::default_device()) {
+    kiln::set_default_device(device);
+  }
+  ~DefaultDevice() { kiln::set_default_device(before_); }
+  DefaultDevice(const DefaultDevice&) = delete;
+  DefaultDevice& operator=(const DefaultDevice&) = delete;
+
+ private:
+  kiln::Device before_;
+};
+
 Value load(Interpreter&, Args a) {
   const std::string& path = path_argument(a[0], "path");
   const Wishes wishes = wishes_of(path, a);
+  const DefaultDevice device(device_argument(a[5], "device"));
   try {
     const Value value = load_path(path, wishes);
     if (!wishes.csv.dtype || lower_ending(unpacked_path(path)) == ".csv") return value;
@@ -202,12 +217,13 @@ Value save(Interpreter&, Args a) {
 }
 
 constexpr NativeDef kNatives[] = {
-    {"load(path, header=none, skip=0, delimiter=none, dtype=none)",
+    {"load(path, header=none, skip=0, delimiter=none, dtype=none, device=none)",
      "Reads tensors by the path's ending: .npy .idx .png .ppm give one; .npz .safetensors a dict of names; "
      ".csv a dict of columns, or without a header a tensor of rows. All but .npz may be packed as .gz. "
      "Columns of integers are i64, with fractions or empty cells (nan) f64, else lists of texts. `header`, "
      "`skip` (lines) and `delimiter` are for .csv; `dtype` converts its numbers, and `dtype=str` keeps its "
-     "texts. Pictures are u8, or i32 where samples have 16 bits, as they are stored. What cannot be kept of "
+     "texts. Tensors are made on `device`, whatever they were saved from. Pictures are u8, or i32 where "
+     "samples have 16 bits, as they are stored. What cannot be kept of "
      "a "
      "file is an IOError.",
      load},

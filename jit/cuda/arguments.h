@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
+#include "tensor/host_view.h"
 #include "tensor/cuda/axes.h"
 #include "tensor/shape.h"
 
@@ -30,6 +32,10 @@ class ArgumentWords {
 
   void put_data(std::size_t operand, const void* data) {
     words_[data_ + operand] = reinterpret_cast<std::uint64_t>(data);
+  }
+  // In the place of an operand's address, a number itself.
+  void put_number(std::size_t operand, const HostView& number) {
+    std::memcpy(&words_[data_ + operand], number.bytes(), number.byte_count());
   }
   void put_launch(const void* fault, std::uint64_t launch) {
     words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);

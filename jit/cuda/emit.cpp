@@ -6,7 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
+#include "jit/cuda/arguments.h"
 #include "jit/passes/target.h"
 #include "tensor/compute.h"
 #include "tensor/cuda/kernel_names.h"
@@ -60,103 +63,134 @@ std::string constant_text(const Instruction& step) {
   }
 }
 
-class Emitter {
+// Prints text, line by line.
+class Lines {
  public:
-  Emitter(const LoopNest& nest, std::string symbol, bool marks)
-      : nest_(nest), symbol_(std::move(symbol)), marks_(marks) {}
+  explicit Lines(bool marks) : marks_(marks) {}
 
-  std::string run() {
-    line(0, "extern \"C\" __global__ void __launch_bounds__(256) {}(const Arguments<{}, {}, {}> given) {{",
-         symbol_, operands(), nest_.reductions.size() + slots_of(nest_), nest_.numbers.size());
-    line(1, "[[maybe_unused]] unsigned unused = 0;");
-    if (fails()) line(1, "unsigned long long failed = 0;");
-    nest_.row_rank > 0 ? rows() : elements();
-    if (fails()) line(1, "if (failed != 0) refuse(given, __ffsll(failed) - 1);");
-    line(0, "}}");
-    return std::move(text_);
-  }
-
- private:
   template <class... Arguments>
-  void line(int depth, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+  void add(int depth, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
     text_ += std::string(static_cast<std::size_t>(2 * depth), ' ') +
              fmt::format(text, std::forward<Arguments>(arguments)...) + "\n";
   }
   void mark(std::size_t of) {
     if (marks_) text_ += fmt::format("{}{}\n", kMark, of);
   }
+  std::string take() { return std::move(text_); }
 
-  // Operands by number: loads, stores, where reductions go, results of earlier passes.
-  std::size_t operands() const { return operands_of(nest_); }
-  std::size_t store_operand(std::size_t k) const { return nest_.loads.size() + k; }
-  std::size_t reduction_operand(std::size_t k) const { return operands() + k; }
-  std::size_t slot_operand(std::size_t k) const { return operands() + nest_.reductions.size() + k; }
+ private:
+  bool marks_;
+  std::string text_;
+};
 
-  bool fails() const {
-    return std::any_of(nest_.body.begin(), nest_.body.end(),
-                       [](const Instruction& each) { return each.failure >= 0; });
+// Prints one nest, whose arguments are `given`. Where several are in one kernel, results of reductions are
+// the variables `slot0`, …
+class NestPrinter {
+ public:
+  NestPrinter(Lines& lines, const LoopNest& nest, std::string given, bool in_registers)
+      : lines_(lines), nest_(nest), given_(std::move(given)), in_registers_(in_registers) {}
+
+  std::string parameter() const {
+    return fmt::format("const Arguments<{}, {}, {}> {}", operands_of(nest_),
+                       nest_.reductions.size() + slots_of(nest_), nest_.numbers.size(), given_);
   }
 
   // One thread for each element.
   void elements() {
+    begin(1);
     instructions(1, "0", true);
-    line(1, "for (Count i = first_thread(); i < given.length; i += all_threads()) {{");
-    line(2, "Count at[{}];", operands());
-    line(2, "places_at(given.inner, given.length, i, at);");
+    lines_.add(1, "for (Count i = first_thread(); i < {}.length; i += all_threads()) {{", given_);
+    lines_.add(2, "Count at[{}];", operands_of(nest_));
+    lines_.add(2, "places_at({0}.inner, {0}.length, i, at);", given_);
     instructions(2, "at", false);
-    for (std::size_t k = 0; k < nest_.stores.size(); ++k) store(2, k, "at");
-    line(1, "}}");
+    stores(2, "at", false);
+    lines_.add(1, "}}");
+    end(1);
   }
 
   // One warp for each block of a row. Its lanes are those of the fixed order.
-  void rows() {
-    line(1, "const int lane = threadIdx.x % kLanes;");
-    line(1, "const Count blocks = given.rows * given.blocks;");
-    line(1, "for (Count unit = first_thread() / kLanes; unit < blocks; unit += all_threads() / kLanes) {{");
-    line(2, "const Count row = unit / given.blocks, first = unit % given.blocks * kBlock;");
-    line(2, "const Count end = given.length < first + kBlock ? given.length : first + kBlock;");
-    line(2, "Count start[{0}], at[{0}];", operands());
-    line(2, "places_at(given.outer, given.rows, row, start);");
-    instructions(2, "start", true);
+  void blocks_of_rows() {
+    begin(1);
+    lines_.add(1, "const int lane = threadIdx.x % kLanes;");
+    lines_.add(1, "const Count blocks = {0}.rows * {0}.blocks;", given_);
+    lines_.add(
+        1, "for (Count unit = first_thread() / kLanes; unit < blocks; unit += all_threads() / kLanes) {{");
+    lines_.add(2, "const Count row = unit / {0}.blocks, first = unit % {0}.blocks * kBlock;", given_);
+    row_begins(2);
+    block(2);
+    per_row_stores(2, "first == 0 && lane == 0");
     for (std::size_t k = 0; k < nest_.reductions.size(); ++k) {
-      line(2, "{0} total{1} = {2}::identity<{0}>();", cuda_element(nest_.reductions[k].accumulator), k,
-           cuda_combine(nest_.reductions[k].combine));
+      fold(2, k);
+      lines_.add(2, "if (lane == 0) put({}.data[{}], unit, total{});", given_, operands_of(nest_) + k, k);
     }
-    loop_over_row();
-    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row) continue;
-      line(2, "if (first == 0 && lane == 0) {{");
-      store(3, k, "start");
-      line(2, "}}");
-    }
-    for (std::size_t k = 0; k < nest_.reductions.size(); ++k) finish(k);
-    line(1, "}}");
+    lines_.add(1, "}}");
+    end(1);
   }
 
-  void loop_over_row() {
-    const bool stores = std::any_of(nest_.stores.begin(), nest_.stores.end(),
-                                    [](const Store& each) { return !each.per_row; });
-    if (!stores && nest_.reductions.empty()) return;
-    line(2, "for (Count i = first + lane; i < end; i += kLanes) {{");
-    line(3, "places_at(given.inner, given.length, i, at);");
-    line(3, "for (int k = 0; k < {}; ++k) at[k] += start[k];", operands());
-    instructions(3, "at", false);
-    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
-      if (!nest_.stores[k].per_row) store(3, k, "at");
+  // The part of a warp's work on its row, block after block.
+  void row() {
+    begin(3);
+    row_begins(3);
+    for (std::size_t k = 0; k < nest_.reductions.size(); ++k)
+      lines_.add(3, "Tree<{}, {}> tree{};", cuda_combine(nest_.reductions[k].combine),
+                 cuda_element(nest_.reductions[k].accumulator), k);
+    lines_.add(3, "for (Count first = 0; first < {0}.length || first == 0; first += kBlock) {{", given_);
+    block(4);
+    for (std::size_t k = 0; k < nest_.reductions.size(); ++k) {
+      fold(4, k);
+      lines_.add(4, "tree{0}.add(total{0});", k);
     }
+    lines_.add(3, "}}");
+    per_row_stores(3, "lane == 0");
+    for (std::size_t k = 0; k < nest_.reductions.size(); ++k)
+      lines_.add(3, "slot{} = from_first_lane(tree{}.result());", nest_.reductions[k].slot, k);
+    end(3);
+  }
+
+ private:
+  bool fails() const {
+    return std::any_of(nest_.body.begin(), nest_.body.end(),
+                       [](const Instruction& each) { return each.failure >= 0; });
+  }
+  void begin(int depth) {
+    lines_.add(depth, "[[maybe_unused]] unsigned unused = 0;");
+    if (fails()) lines_.add(depth, "unsigned long long failed = 0;");
+  }
+  void end(int depth) {
+    if (fails()) lines_.add(depth, "if (failed != 0) refuse({}, __ffsll(failed) - 1);", given_);
+  }
+
+  void row_begins(int depth) {
+    lines_.add(depth, "Count start[{0}], at[{0}];", operands_of(nest_));
+    lines_.add(depth, "places_at({0}.outer, {0}.rows, row, start);", given_);
+    instructions(depth, "start", true);
+  }
+  // The elements of the block that begins at `first`.
+  void block(int depth) {
+    for (std::size_t k = 0; k < nest_.reductions.size(); ++k) {
+      lines_.add(depth, "{0} total{1} = {2}::identity<{0}>();", cuda_element(nest_.reductions[k].accumulator),
+                 k, cuda_combine(nest_.reductions[k].combine));
+    }
+    const bool any = std::any_of(nest_.stores.begin(), nest_.stores.end(),
+                                 [](const Store& each) { return !each.per_row; });
+    if (!any && nest_.reductions.empty()) return;
+    lines_.add(depth, "const Count end = {0}.length < first + kBlock ? {0}.length : first + kBlock;", given_);
+    lines_.add(depth, "for (Count i = first + lane; i < end; i += kLanes) {{");
+    lines_.add(depth + 1, "places_at({0}.inner, {0}.length, i, at);", given_);
+    lines_.add(depth + 1, "for (int k = 0; k < {}; ++k) at[k] += start[k];", operands_of(nest_));
+    instructions(depth + 1, "at", false);
+    stores(depth + 1, "at", false);
     for (std::size_t k = 0; k < nest_.reductions.size(); ++k) {
       const Reduction& each = nest_.reductions[k];
-      mark(reduction_line(nest_, k));
-      line(3, "total{0} = {1}::combine(total{0}, {2});", k, cuda_combine(each.combine),
-           in(each.value, compute_of(each.accumulator)));
+      lines_.mark(reduction_line(nest_, k));
+      lines_.add(depth + 1, "total{0} = {1}::combine(total{0}, {2});", k, cuda_combine(each.combine),
+                 in(each.value, compute_of(each.accumulator)));
     }
-    line(2, "}}");
+    lines_.add(depth, "}}");
   }
-
-  void finish(std::size_t k) {
-    mark(reduction_line(nest_, k));
-    line(2, "total{0} = fold<{1}>(total{0});", k, cuda_combine(nest_.reductions[k].combine));
-    line(2, "if (lane == 0) put(given.data[{}], unit, total{});", reduction_operand(k), k);
+  void fold(int depth, std::size_t k) {
+    lines_.mark(reduction_line(nest_, k));
+    lines_.add(depth, "total{0} = fold<{1}>(total{0});", k, cuda_combine(nest_.reductions[k].combine));
   }
 
   // Those that are the same for all elements, or for those of a row; or those that are not.
@@ -165,37 +199,44 @@ class Emitter {
       if (nest_.body[i].invariant == invariant) instruction(depth, i, places);
     }
   }
-
-  void store(int depth, std::size_t k, std::string_view places) {
-    mark(store_line(nest_, k));
-    line(depth, "put(given.data[{0}], {1}[{0}], r{2});", store_operand(k), places, nest_.stores[k].value);
+  void stores(int depth, std::string_view places, bool per_row) {
+    for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
+      if (nest_.stores[k].per_row != per_row) continue;
+      lines_.mark(store_line(nest_, k));
+      lines_.add(depth, "put({0}.data[{1}], {2}[{1}], r{3});", given_, nest_.loads.size() + k, places,
+                 nest_.stores[k].value);
+    }
+  }
+  void per_row_stores(int depth, std::string_view condition) {
+    if (std::none_of(nest_.stores.begin(), nest_.stores.end(),
+                     [](const Store& each) { return each.per_row; }))
+      return;
+    lines_.add(depth, "if ({}) {{", condition);
+    stores(depth + 1, "start", true);
+    lines_.add(depth, "}}");
   }
 
   void instruction(int depth, std::size_t index, std::string_view places) {
     const Instruction& step = nest_.body[index];
-    if (step.kind == Instruction::Kind::Apply && step.failure >= 0) {
-      mark(index);
-      line(depth, "unsigned bad{} = 0;", index);
-    }
-    mark(index);
-    line(depth, "const {} r{} = {};", cuda_element(step.dtype), index, value(step, index, places));
-    if (step.failure >= 0) line(depth, "if (bad{} != 0) failed |= 1ULL << {};", index, step.failure);
+    lines_.mark(index);
+    if (step.failure >= 0) lines_.add(depth, "unsigned bad{} = 0;", index);
+    lines_.add(depth, "const {} r{} = {};", cuda_element(step.dtype), index, value(step, index, places));
+    if (step.failure >= 0) lines_.add(depth, "if (bad{} != 0) failed |= 1ULL << {};", index, step.failure);
   }
 
   std::string value(const Instruction& step, std::size_t index, std::string_view places) const {
     switch (step.kind) {
       case Instruction::Kind::Read:
-        return places == "0"
-                   ? fmt::format("element<{}>(given.data[{}], 0)", cuda_element(step.dtype), step.index)
-                   : fmt::format("element<{0}>(given.data[{1}], {2}[{1}])", cuda_element(step.dtype),
-                                 step.index, places);
+        return read(step, places);
       case Instruction::Kind::Constant:
         return constant_text(step);
       case Instruction::Kind::Symbol:
-        return fmt::format("given.numbers[{}]", step.index);
+        return fmt::format("{}.numbers[{}]", given_, step.index);
       case Instruction::Kind::Reduced:
-        return fmt::format("element<{}>(given.data[{}], row)", cuda_element(step.dtype),
-                           slot_operand(static_cast<std::size_t>(step.index)));
+        return in_registers_ ? fmt::format("slot{}", step.index)
+                             : fmt::format("element<{}>({}.data[{}], row)", cuda_element(step.dtype), given_,
+                                           operands_of(nest_) + nest_.reductions.size() +
+                                               static_cast<std::size_t>(step.index));
       case Instruction::Kind::Apply:
         return apply(step, index);
       case Instruction::Kind::Convert:
@@ -204,6 +245,14 @@ class Emitter {
     const Register from = step.operands[0];
     return fmt::format("scalar::convert<{}>({})", cuda_element(step.dtype),
                        in(from, compute_of(dtype(from))));
+  }
+
+  std::string read(const Instruction& step, std::string_view places) const {
+    const char* const type = cuda_element(step.dtype);
+    if (nest_.loads[static_cast<std::size_t>(step.index)].is_number)
+      return fmt::format("number<{}>({}.data[{}])", type, given_, step.index);
+    if (places == "0") return fmt::format("element<{}>({}.data[{}], 0)", type, given_, step.index);
+    return fmt::format("element<{0}>({1}.data[{2}], {3}[{2}])", type, given_, step.index, places);
   }
 
   std::string apply(const Instruction& step, std::size_t index) const {
@@ -228,11 +277,45 @@ class Emitter {
   }
   DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
 
+  Lines& lines_;
   const LoopNest& nest_;
-  std::string symbol_;
-  bool marks_;
-  std::string text_;
+  std::string given_;
+  bool in_registers_;
 };
+
+void print_alone(Lines& lines, const LoopNest& nest, std::size_t number) {
+  NestPrinter printer(lines, nest, "given", false);
+  lines.add(0, "extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{", kernel_symbol(number),
+            printer.parameter());
+  nest.row_rank > 0 ? printer.blocks_of_rows() : printer.elements();
+  lines.add(0, "}}");
+}
+
+// Nests that take each row in turn, one warp a row.
+void print_joined(Lines& lines, std::span<const ScheduledNest> nests, std::size_t number) {
+  std::vector<NestPrinter> printers;
+  std::string parameters;
+  for (std::size_t k = 0; k < nests.size(); ++k) {
+    printers.emplace_back(lines, *nests[k].nest, fmt::format("given{}", k), true);
+    parameters += (k == 0 ? "" : ", ") + printers.back().parameter();
+  }
+  lines.add(0, "extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{", kernel_symbol(number),
+            parameters);
+  lines.add(1, "const int lane = threadIdx.x % kLanes;");
+  lines.add(1,
+            "for (Count row = first_thread() / kLanes; row < given0.rows; row += all_threads() / kLanes) {{");
+  for (const ScheduledNest& each : nests) {
+    for (const Reduction& reduction : each.nest->reductions)
+      lines.add(2, "{} slot{};", cuda_element(reduction.accumulator), reduction.slot);
+  }
+  for (std::size_t k = 0; k < nests.size(); ++k) {
+    k == 0 ? lines.add(2, "{{") : lines.add(2, "{{  // {}(row)", kernel_symbol(number + k));
+    printers[k].row();
+    lines.add(2, "}}");
+  }
+  lines.add(1, "}}");
+  lines.add(0, "}}");
+}
 
 }  // namespace
 
@@ -250,11 +333,24 @@ std::size_t slots_of(const LoopNest& nest) {
   return static_cast<std::size_t>(most + 1);
 }
 
+std::size_t argument_words(const LoopNest& nest) {
+  const std::size_t axes = 1 + kMostAxes + operands_of(nest) * kMostAxes;
+  return 3 + 2 * axes + operands_of(nest) + nest.reductions.size() + slots_of(nest) + nest.numbers.size() + 3;
+}
+
 std::string cuda_text(std::span<const ScheduledNest> nests, bool marks) {
   std::string text =
       "#include \"tensor/cuda/kernels/nest.cuh\"\n\nusing namespace kiln;\nusing namespace kiln::cuda;\n";
-  for (std::size_t k = 0; k < nests.size(); ++k)
-    text += "\n" + Emitter(*nests[k].nest, kernel_symbol(k), marks).run();
+  for (std::size_t begin = 0; begin < nests.size();) {
+    std::size_t end = begin + 1;
+    while (end < nests.size() && nests[end].schedule->joins) ++end;
+    Lines lines(marks);
+    lines.add(0, "");
+    end == begin + 1 ? print_alone(lines, *nests[begin].nest, begin)
+                     : print_joined(lines, nests.subspan(begin, end - begin), begin);
+    text += lines.take();
+    begin = end;
+  }
   return text;
 }
 

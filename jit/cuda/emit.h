@@ -22,4 +22,8 @@ std::size_t operands_of(const LoopNest& nest);
 // The number of results of reductions that the nest may read: they follow its own in the arguments.
 std::size_t slots_of(const LoopNest& nest);
 
+// The words of a nest's arguments, and how many a launch takes (4 KiB).
+std::size_t argument_words(const LoopNest& nest);
+inline constexpr std::size_t kMostArgumentWords = 500;
+
 }  // namespace kiln::jit

@@ -16,6 +16,7 @@
 #include "tensor/cuda/program.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::jit {
 namespace {
@@ -79,7 +80,12 @@ class CudaKernel final : public Kernel {
       for (const DType each : lowered_.buffers)
         buffers_.push_back(empty(Dims{plan_.rows, plan_.length}, each));
       slots_.resize(lowered_.slots.size());
-      for (std::size_t p = 0; p < plan_.passes.size(); ++p) pass(p);
+      for (std::size_t begin = 0; begin < plan_.passes.size();) {
+        std::size_t end = begin + 1;
+        while (end < plan_.passes.size() && kernel_.schedule().nests[end].joins) ++end;
+        end == begin + 1 ? pass(begin) : joined_passes(begin, end);
+        begin = end;
+      }
       return std::move(outputs_);
     }
 
@@ -90,15 +96,8 @@ class CudaKernel final : public Kernel {
 
     void pass(std::size_t p) {
       const LoopNest& nest = lowered_.passes[p];
-      const CudaPlan::Pass& planned = plan_.passes[p];
-      ArgumentWords words = planned.words;
-      Tensors kept;  // copies that are read until the launch is given to the stream
-      std::size_t operand = 0;
-      for (std::size_t k = 0; k < nest.loads.size(); ++k)
-        words.put_data(operand++, place_of(nest.loads[k], planned.loads[k], kept));
-      for (std::size_t k = 0; k < nest.stores.size(); ++k)
-        words.put_data(operand++, place_of(nest.stores[k], planned.stores[k]));
-      operand = operands_of(nest);
+      ArgumentWords words = arguments(p);
+      std::size_t operand = operands_of(nest);
       Tensors parts;
       for (const Reduction& each : nest.reductions) {
         parts.push_back(empty(Dims{plan_.rows, plan_.blocks}, each.accumulator));
@@ -106,11 +105,47 @@ class CudaKernel final : public Kernel {
       }
       for (std::size_t k = 0; k < slots_of(nest); ++k)
         words.put_data(operand++, slots_[k] ? slots_[k].raw() : nullptr);
-      launch(p, words);
+      void* argument = words.words().data();
+      launch(p, nest.row_rank > 0 ? plan_.rows * plan_.blocks * kLanes : plan_.length, {&argument, 1});
       for (std::size_t k = 0; k < nest.reductions.size(); ++k) finish(nest.reductions[k], parts[k]);
     }
 
-    const std::byte* place_of(const Load& load, const CudaLoad& planned, Tensors& kept) const {
+    // A warp for each row.
+    void joined_passes(std::size_t begin, std::size_t end) {
+      std::vector<ArgumentWords> words;
+      for (std::size_t p = begin; p < end; ++p) words.push_back(arguments(p));
+      std::vector<void*> pointers;
+      for (ArgumentWords& each : words) pointers.push_back(each.words().data());
+      launch(begin, plan_.rows * kLanes, pointers);
+    }
+
+    // With the operands of a pass.
+    ArgumentWords arguments(std::size_t p) {
+      const LoopNest& nest = lowered_.passes[p];
+      const CudaPlan::Pass& planned = plan_.passes[p];
+      ArgumentWords words = planned.words;
+      std::size_t operand = 0;
+      for (std::size_t k = 0; k < nest.loads.size(); ++k, ++operand) {
+        const Load& load = nest.loads[k];
+        if (load.is_number)
+          words.put_number(operand, HostView(inputs_[static_cast<std::size_t>(load.input)]));
+        else
+          words.put_data(operand, place_of(load, planned.loads[k]));
+      }
+      for (std::size_t k = 0; k < nest.stores.size(); ++k)
+        words.put_data(operand++, place_of(nest.stores[k], planned.stores[k]));
+      if (may_fail(nest)) {
+        const cuda::FaultTicket ticket = cuda::expect_fault(context_, [&nest](std::int64_t bit) {
+          const auto step = std::find_if(nest.body.begin(), nest.body.end(),
+                                         [bit](const Instruction& each) { return each.failure == bit; });
+          return OpError(ErrorKind::Value, step->message, {1});
+        });
+        words.put_launch(ticket.word, ticket.launch);
+      }
+      return words;
+    }
+
+    const std::byte* place_of(const Load& load, const CudaLoad& planned) {
       if (load.buffer >= 0) return buffers_[static_cast<std::size_t>(load.buffer)].raw();
       Tensor from = inputs_[static_cast<std::size_t>(load.input)];
       from.check_readable();
@@ -118,7 +153,7 @@ class CudaKernel final : public Kernel {
       if (!planned.broadcast.empty())
         from = ops::clone(ops::expand(Tensor::alias(from, planned.layout), planned.broadcast));
       const std::int64_t first = planned.broadcast.empty() ? planned.layout.offset.fixed() : 0;
-      kept.push_back(from);
+      kept_.push_back(from);
       return from.storage()->data() + static_cast<std::size_t>(first) * size_of(from.dtype());
     }
 
@@ -129,24 +164,12 @@ class CudaKernel final : public Kernel {
       return made.raw_writable() + static_cast<std::size_t>(planned.offset) * size_of(made.dtype());
     }
 
-    void launch(std::size_t p, ArgumentWords& words) {
-      const LoopNest& nest = lowered_.passes[p];
-      const bool by_warps = nest.row_rank > 0;
-      const std::int64_t threads = by_warps ? plan_.rows * plan_.blocks * kLanes : plan_.length;
+    void launch(std::size_t p, std::int64_t threads, std::span<void* const> arguments) {
       if (threads == 0) return;
       const auto& function = *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
-      cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), function.name),
-                          .threads = threads};
-      if (may_fail(nest)) {
-        const cuda::FaultTicket ticket = cuda::expect_fault(context_, [&nest](std::int64_t bit) {
-          const auto step = std::find_if(nest.body.begin(), nest.body.end(),
-                                         [bit](const Instruction& each) { return each.failure == bit; });
-          return OpError(ErrorKind::Value, step->message, {1});
-        });
-        words.put_launch(ticket.word, ticket.launch);
-      }
-      void* argument = words.words().data();
-      cuda::run(context_, launch, {&argument, 1});
+      const cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), function.name),
+                                .threads = threads};
+      cuda::run(context_, launch, arguments);
     }
 
     static bool may_fail(const LoopNest& nest) {
@@ -176,6 +199,7 @@ class CudaKernel final : public Kernel {
     Inputs inputs_;
     cuda::Context& context_;
     Tensors outputs_, buffers_, slots_;
+    Tensors kept_;  // copies that are read
   };
 
   RecentPlans<CudaPlan> plans_;

@@ -32,9 +32,28 @@ std::string why_not(const Graph&, const Node& node) {
   return "";
 }
 
-ScheduledKernel schedule(Lowered kernel, const KernelUse&) {
-  Schedule plain = plain_schedule(kernel.passes, 1);
-  return {std::move(kernel), std::move(plain)};
+// Rows that are many or short are taken through all passes in one launch, a warp each: what a pass gives is
+// in registers for the next. Long rows, where there are few, are shared among warps, block by block.
+bool takes_rows_whole(const Lowered& kernel, const SymbolValues& hints) {
+  constexpr std::int64_t kManyRows = 1024, kShortRow = 4 * kReductionBlock;
+  const LoopNest& first = kernel.passes[0];
+  if (kernel.passes.size() == 1 || first.row_rank == 0) return false;
+  std::size_t words = 0;
+  for (const LoopNest& each : kernel.passes) words += argument_words(each);
+  if (words > kMostArgumentWords) return false;
+  const Dims axes = evaluate(first.axes, hints);
+  std::int64_t rows = 1, length = 1;
+  for (std::size_t d = 0; d < axes.size(); ++d)
+    (d + static_cast<std::size_t>(first.row_rank) < axes.size() ? rows : length) *= axes[d].fixed();
+  return rows >= kManyRows || length <= kShortRow;
+}
+
+ScheduledKernel schedule(Lowered kernel, const KernelUse& use) {
+  Schedule made = plain_schedule(kernel.passes, 1);
+  if (takes_rows_whole(kernel, use.hints)) {
+    for (std::size_t p = 1; p < made.nests.size(); ++p) made.nests[p].joins = true;
+  }
+  return {std::move(kernel), std::move(made)};
 }
 
 std::string emit(std::span<const ScheduledNest> nests, Product product, const LineNames&) {
@@ -58,8 +77,11 @@ void note(const Graph& fused, std::span<KernelNotes> notes) {
       notes[k].stores.emplace_back(pass.stores.size());
     }
     const bool by_rows = kernels[k].lowered->passes[0].row_rank > 0;
-    notes[k].shared = by_rows ? fmt::format("a warp for each {} elements of a row", kReductionBlock)
-                              : std::string("a thread for each element");
+    const std::vector<NestSchedule>& nests = kernels[k].schedule->nests;
+    notes[k].shared = !by_rows ? "a thread for each element"
+                      : nests.size() > 1 && nests[1].joins
+                          ? "a warp for each row"
+                          : fmt::format("a warp for each {} elements of a row", kReductionBlock);
   }
 }
 

@@ -27,11 +27,12 @@ class Key {
 
 void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   const auto& [input, buffer, column, drawn, gather, attrs, operands, dtype, steps, invariant, per_row,
-               loop_invariant] = load;
+               loop_invariant, is_number] = load;
   const auto& [hoisted, ahead] = schedule;
   key.put(dtype);
   key.put(invariant);
   key.put(per_row);
+  key.put(is_number);
   key.put(hoisted);
   key.put(ahead);
 }
@@ -92,9 +93,10 @@ void put_all(Key& key, const std::vector<T>& items, const std::vector<S>& schedu
 
 void put(Key& key, const ScheduledNest& scheduled) {
   const auto& [name, axes, row_rank, loads, numbers, body, stores, reductions, columns] = *scheduled.nest;
-  const auto& [unroll, of_rows, load_schedules, store_schedules] = *scheduled.schedule;
+  const auto& [unroll, of_rows, joins, load_schedules, store_schedules] = *scheduled.schedule;
   key.put(row_rank > 0);
   key.put(unroll);
+  key.put(joins);
   put_all(key, loads, load_schedules);
   put_all(key, body);
   put_all(key, stores, store_schedules);

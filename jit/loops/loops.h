@@ -35,6 +35,7 @@ struct Load {
   bool invariant = false;       // one element for the whole nest, or for each row
   bool per_row = false;         // one for each row: the sizes are those of the rows
   bool loop_invariant = false;  // one element for all along the last axis
+  bool is_number = false;       // the input is a number, which the host has on every device
   friend bool operator==(const Load&, const Load&) = default;
 };
 

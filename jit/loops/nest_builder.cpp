@@ -42,7 +42,9 @@ Register NestBuilder::load(ValueId id, const Dims* of_rows) {
 Load NestBuilder::location(ValueId id) {
   Load made;
   made.dtype = type(id).dtype;
-  made.input = input(views_to(id, made.steps));
+  const ValueId viewed = views_to(id, made.steps);
+  made.input = input(viewed);
+  made.is_number = type(viewed).is_number;
   return made;
 }
 

@@ -46,6 +46,13 @@ std::size_t lines_of(const LoopNest& nest) {
   return nest.body.size() + nest.stores.size() + nest.reductions.size() + nest.columns.size();
 }
 
+// The first nest, and those that join it.
+Module joined_from(Module nests) {
+  std::size_t count = 1;
+  while (count < nests.size() && nests[count].schedule->joins) ++count;
+  return nests.first(count);
+}
+
 // Neighbours together, about as much for each thread.
 std::vector<Module> modules_of(const Target& target, Module nests) {
   std::size_t all = 0;
@@ -56,7 +63,8 @@ std::vector<Module> modules_of(const Target& target, Module nests) {
   std::size_t begin = 0, lines = 0;
   for (std::size_t k = 0; k < nests.size(); ++k) {
     lines += lines_of(*nests[k].nest);
-    if (lines < most && k + 1 < nests.size()) continue;
+    const bool is_last = k + 1 == nests.size();
+    if (!is_last && (lines < most || nests[k + 1].schedule->joins)) continue;
     modules.push_back(nests.subspan(begin, k + 1 - begin));
     begin = k + 1;
     lines = 0;
@@ -93,13 +101,15 @@ CompiledNests compile_all(const Target& target, Module nests) {
 }  // namespace
 
 CompiledNests compile_nests(const Target& target, std::span<const ScheduledNest> nests) {
-  std::map<std::string, std::size_t> known;
+  std::map<std::string, std::size_t> known;  // where among the distinct ones equal nests begin
   std::vector<ScheduledNest> distinct;
   std::vector<std::size_t> code_of;
-  for (const ScheduledNest& each : nests) {
-    const auto [found, is_new] = known.try_emplace(code_key({&each, 1}, "", ""), distinct.size());
-    if (is_new) distinct.push_back(each);
-    code_of.push_back(found->second);
+  for (std::size_t begin = 0; begin < nests.size();) {
+    const Module unit = joined_from(nests.subspan(begin));
+    const auto [found, is_new] = known.try_emplace(code_key(unit, "", ""), distinct.size());
+    if (is_new) distinct.insert(distinct.end(), unit.begin(), unit.end());
+    for (std::size_t k = 0; k < unit.size(); ++k) code_of.push_back(found->second + k);
+    begin += unit.size();
   }
   CompiledNests compiled = compile_all(target, distinct);
   std::vector<void*> functions;

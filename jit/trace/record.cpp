@@ -39,7 +39,7 @@ Recorder::Recorder(std::string graph_name, FindInput find_input)
       graph_name_(std::move(graph_name)),
       find_input_(std::move(find_input)),
       records_gradients_(grad_enabled()),
-      began_(Tensor::empty({}, DType::Bool).storage()->id()) {}
+      began_(Tensor::empty({}, DType::Bool, Device{}).storage()->id()) {}
 
 bool Recorder::add_input(const Tensor& x) {
   auto found = find_input_(x);

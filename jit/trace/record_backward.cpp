@@ -83,7 +83,7 @@ void Recorder::skips_draws(std::int64_t count) {
   static const Op& kSkip = core_ops().skip_draws;
   Attrs attrs(kSkip);
   attrs.set("count", count);
-  const Tensor skipped = Tensor::empty({}, DType::I64);
+  const Tensor skipped = Tensor::empty({}, DType::I64, Device{});
   *WritableHostView(skipped).as<std::int64_t>() = count;
   note(node_of(kSkip, Form::Plain, {}, attrs), {&skipped, 1});
 }

@@ -81,7 +81,7 @@ constexpr std::array<Setting, 8> kSettings{{
      }},
     {"color", "on, off", "colour in results and errors", get_color, set_color},
     {"threads", "1 to 4096", "threads that kernels use", get_threads, set_threads},
-    {"device", "cpu", "where new tensors live", get_device, set_device},
+    {"device", "cpu, cuda, cuda:1", "where new tensors live", get_device, set_device},
     {"cache", "off, 1 to 1048576", "MiB of disk for compiled kernels", get_cache, set_cache},
 }};
 

@@ -12,7 +12,7 @@ namespace {
 thread_local constinit Recompute* scope = nullptr;
 
 // Storages are numbered as they are made.
-std::uint64_t newest_storage() { return Tensor::empty({}, DType::Bool).storage()->id(); }
+std::uint64_t newest_storage() { return Tensor::empty({}, DType::Bool, Device{}).storage()->id(); }
 
 // What notes plain tensors lets the tape below do as it would without, and so do checkpoints.
 LevelId level_now() {

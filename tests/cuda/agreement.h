@@ -34,6 +34,9 @@ class Agreement {
 
   // What a program gives on each device.
   void check_program(const std::string& what, const std::function<Tensors(Device)>& program);
+  // The same of the form that writes, through the view that the layout is of the operand: all of that counts.
+  void check_written(const std::string& op, const Tensor& operand, const Shown& shown,
+                     const std::vector<NamedAttr>& attrs);
 
   // What did not agree; "" where all did. Says so, too, where less was compared than is expected.
   std::string wrong(int expected) const;
@@ -44,11 +47,9 @@ class Agreement {
     std::string error;
     std::uint64_t offset = 0;  // of the generator
   };
-  Outcome outcome(const std::string& op, const Tensor& operand, const Shown& shown,
-                  const std::vector<NamedAttr>& attrs, const std::vector<Tensor>& others,
-                  Device device) const;
-  static Outcome outcome(const std::function<Tensors(Device)>& program, Device device);
-  void compare(const std::string& what, const Outcome& here, const Outcome& there);
+  using Run = std::function<std::vector<Tensor>(Device device)>;
+  Outcome outcome(const Run& run, Device device) const;
+  void compare(const std::string& what, const Run& run);
 
   Device card_;
   int compared_ = 0;

@@ -58,6 +58,7 @@ std::string with_cuda(const Variables& variables, const std::function<std::strin
     Cuda cuda;
     open(cuda.api, KILN_FAKE_CUDA);
     open(cuda.nvrtc, KILN_FAKE_NVRTC);
+    open(cuda.cublaslt, KILN_FAKE_CUBLASLT);
     start(cuda.api);
     return f(cuda);
   });

@@ -21,11 +21,12 @@ std::string with_driver(const Variables& variables,
 std::string with_context(const Variables& variables,
                          const std::function<std::string(const cuda::DriverApi&)>& f);
 
-// The driver and the compiler, with the context of the first card. A call that fails where it must not
+// The three libraries, with the context of the first card. A call that fails where it must not
 // throws.
 struct Cuda {
   cuda::DriverApi api;
   cuda::NvrtcApi nvrtc;
+  cuda::CublasLtApi cublaslt;
 
   struct Program {
     cuda::NvrtcResult result;

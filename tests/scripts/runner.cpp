@@ -1,6 +1,6 @@
 // Runs Kiln scripts and compares what they show with the expectations beside it.
 //
-//   script_runner [--update] [--errors] [--hot n] [--check] files or folders
+//   script_runner [--update] [--errors] [--hot n] [--check] [--device d] [--operands d] files or folders
 //
 // In a script, the output of a line's statements (what each prints, then its value if it is an expression) is
 // expected in comments `# => text`: behind the line, or on lines of their own below it, one for each line of
@@ -9,11 +9,16 @@
 // writes what was found. With --hot, functions are compiled after n tensor ops; what they show must not
 // change. With --check every compiled call runs beside the interpreter, and nothing may be told of it. With
 // --device new tensors are there; what scripts show of them must be as on the CPU, but for the device's name.
+// With --operands the tensors and the layers of nn that a script makes are there, and the default device is
+// the CPU still.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,6 +28,7 @@
 #include "lang/ast.h"
 #include "lang/parse.h"
 #include "tensor/device.h"
+#include "tensor/op.h"
 #include "tests/scripts/faults.h"
 
 namespace {
@@ -60,15 +66,59 @@ std::size_t mark_in(const std::string& line) { return line.find(kMark); }
 
 int hot_after = -1;
 
+// Where --device or --operands has the tensors.
+kiln::Device device_of_tensors{};
+
 // As if the tensors were on the CPU.
 std::string with_cpu(std::string line) {
-  const kiln::Device device = kiln::default_device();
+  const kiln::Device device = device_of_tensors;
   const std::string name = to_string(device);
   if (device == kiln::Device{}) return line;
   for (std::size_t at = line.find(name); at != std::string::npos; at = line.find(name, at))
     line.replace(at, name.size(), "cpu");
   return line;
 }
+
+// Scripts whose tensors are on `device` while the default device is another: what makes tensors in them
+// becomes a call of a function beside it, which says the device.
+class Operands {
+ public:
+  explicit Operands(kiln::Device device) : device_(to_string(device)) {
+    for (const kiln::Op* const op : kiln::OpTable::get().ops())
+      if (op->signature.inputs == 0 && names_device(*op)) names_.insert(spoken_name(*op));
+    std::string any;
+    for (const std::string& name : names_) any += (any.empty() ? "" : "|") + name;
+    maker_ = std::regex("(^|[^.\\w])(" + any + ")\\(");
+  }
+
+  // The functions beside those that make tensors and layers.
+  std::string functions() const {
+    std::string text = "fn _made_of(layer) = (*xs, **named) => layer(*xs, **named).to(\"" + device_ + "\")\n";
+    for (const std::string& name : names_)
+      text += "fn _made_" + name + "(*xs, **named) {\n  if \"device\" not in named { named[\"device\"] = \"" +
+              device_ + "\" }\n  return " + name + "(*xs, **named)\n}\n";
+    return text;
+  }
+
+  std::string rewritten(const std::string& text) const {
+    static const std::regex kDefinition("\\bfn _made_"), kLayer("\\bnn\\.([A-Z]\\w*)\\(");
+    const std::string made = std::regex_replace(text, maker_, "$1_made_$2(");
+    return std::regex_replace(std::regex_replace(made, kDefinition, "fn "), kLayer, "_made_of(nn.$1)(");
+  }
+
+ private:
+  static bool names_device(const kiln::Op& op) {
+    const auto& all = op.signature.parameters;
+    return std::any_of(all.begin(), all.end(),
+                       [](const kiln::Parameter& each) { return each.kind == kiln::ArgKind::Device; });
+  }
+
+  std::string device_;
+  std::set<std::string> names_{"full", "tensor", "from_list"};
+  std::regex maker_;
+};
+
+std::optional<Operands> operands;
 
 struct Run {
   std::string out;
@@ -98,8 +148,9 @@ std::vector<Statement> statements_of(const kiln::lang::SourceFile& file) {
   for (const kiln::lang::Stmt* s : ast->main->body->statements) {
     const std::string before(static_cast<std::size_t>(std::count(text.begin(), text.begin() + begin, '\n')),
                              '\n');
+    const std::string own = text.substr(begin, s->span.end - begin);
     statements.push_back(
-        {before + text.substr(begin, s->span.end - begin), file.locate(s->span.end).line - 1});
+        {before + (operands ? operands->rewritten(own) : own), file.locate(s->span.end).line - 1});
     begin = s->span.end;
     while (begin < text.size() && (text[begin] == ' ' || text[begin] == ';')) ++begin;
   }
@@ -134,6 +185,7 @@ class ScriptTest {
  private:
   int compare(bool update) {
     const std::string name = path_.filename().string();
+    if (operands) run_.interpreter.run("operands", operands->functions());
     const auto statements = statements_of(run_.interpreter.sources().add(name, text_));
     for (std::size_t i = 0; i < statements.size(); ++i) {
       now_running(path_.string() + ":" + std::to_string(statements[i].last_line + 1));
@@ -264,8 +316,12 @@ int main(int argc, char** argv) {
     } else if (argument == "--check") {
       kiln::interp::set_checking(true);
     } else if (argument == "--device" && i + 1 < argc) {
-      kiln::set_default_device(kiln::parse_device(argv[++i]));
+      device_of_tensors = kiln::parse_device(argv[++i]);
+      kiln::set_default_device(device_of_tensors);
       tell_faults();
+    } else if (argument == "--operands" && i + 1 < argc) {
+      device_of_tensors = kiln::parse_device(argv[++i]);
+      operands.emplace(device_of_tensors);
     } else {
       arguments.push_back(argument);
     }

@@ -1,6 +1,8 @@
 // Devices as columns of the op table: what each of them computes, and the reasons where it does not.
 #include <catch2/catch.hpp>
 
+#include <optional>
+
 #include "tensor/backend.h"
 #include "tensor/cpu/backend.h"
 #include "tensor/random.h"
@@ -37,6 +39,20 @@ OpError error_of(const std::function<void()>& f) {
   throw InternalError("no error");
 }
 
+// The device that a call names.
+std::optional<Device> named_device(const Attrs& attrs) {
+  for (const Attr& each : attrs.values())
+    if (const auto* device = std::get_if<Device>(&each)) return *device;
+  return std::nullopt;
+}
+
+// What the host made, on the device.
+std::vector<Tensor> moved(std::vector<Tensor> inputs, Device device) {
+  for (Tensor& each : inputs)
+    if (each && !each.is_number()) each = ops::to(each, device);
+  return inputs;
+}
+
 const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 }  // namespace
@@ -44,22 +60,22 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 TEST_CASE("each op runs on each device, or the device says why not", "[device]") {
   for (const Device device : devices()) {
     int run = 0;
-    const Device before = default_device();
     const Generator drawn = generator();
-    set_default_device(device);
     for (const Op* const each : OpTable::get().ops()) {
       CAPTURE(each->name(), to_string(device));
       const Kernel& kernel = backend_of(device).kernels().of(*each);
       if (!kernel.missing.empty()) continue;
       CHECK((kernel || each->decompose != nullptr || each->view != nullptr));
-      for (Sample sample : samples_of(*each)) {
-        sample.inputs = sample.in_domain(sample.inputs);
-        for (const Tensor& result : run_eager(*each, sample.inputs, attrs_of(*each, sample.attrs)))
-          CHECK(result.device() == device);
+      for (const Sample& sample : samples_of(*each)) {
+        const Attrs attrs = attrs_of(*each, sample.attrs);
+        const std::vector<Tensor> inputs = moved(sample.in_domain(sample.inputs), device);
+        set_default_device(device);
+        const Tensors results = run_eager(*each, inputs, attrs);
+        set_default_device(Device{});
+        for (const Tensor& result : results) CHECK(result.device() == named_device(attrs).value_or(device));
         ++run;
       }
     }
-    set_default_device(before);
     generator() = drawn;
     CHECK(run > 250);
   }
@@ -117,9 +133,9 @@ TEST_CASE("operands on different devices are one error for every op", "[device]"
   const OpError pair = refusal("add", {here, there});
   CHECK(pair.kind() == ErrorKind::Device);
   CHECK(pair.message() == "add: operands are on different devices: `x` on cpu, `other` on cuda:3");
-  CHECK(pair.help() == "move the others there: x.to(\"cpu\")");
+  CHECK(pair.help() == "bring them together: x.to(\"cuda:3\")");
   CHECK(pair.operands() == std::vector<int>{0, 1});
-  CHECK(refusal("matmul", {there, here}).help() == "move the others there: x.to(\"cuda:3\")");
+  CHECK(refusal("matmul", {there, here}).help() == "bring them together: b.to(\"cuda:3\")");
   CHECK(refusal("cat", {here, here, there}).message() ==
         "cat: operands are on different devices: `tensors[0]` on cpu, `tensors[1]` on cpu, `tensors[2]` on "
         "cuda:3");

@@ -52,7 +52,7 @@ void sums_of(const Tensor& x, const ChannelBlock& block, T divisor, T* to, Map m
 template <class T, class Make>
 void sums_of_made(const ChannelBlock& block, T* to, const Make& make) {
   const IntDims sizes{block.count, block.length()};
-  const Tensor tile = Tensor::empty(sizes, std::is_same_v<T, double> ? DType::F64 : DType::F32);
+  const Tensor tile = Tensor::empty(sizes, std::is_same_v<T, double> ? DType::F64 : DType::F32, Device{});
   T* made = tile.template writable<T>();
   each_run(block, [&](const Run& run, std::int64_t at, std::int64_t place, std::int64_t c) {
     make(run, at, made + place, c);

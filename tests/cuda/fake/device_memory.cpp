@@ -213,13 +213,21 @@ std::string DeviceMemory::forget_oldest() {
   return problem;
 }
 
-const Block* DeviceMemory::find(Address address, std::size_t bytes) const {
+const Block* DeviceMemory::find_any(Address address, std::size_t bytes) const {
   auto after = blocks_.upper_bound(address);
   if (after == blocks_.begin()) return nullptr;
   const auto& [begin, block] = *--after;
   const std::size_t offset = address - begin;
-  const bool is_within = !block.is_freed && offset <= block.bytes && bytes <= block.bytes - offset;
-  return is_within ? &block : nullptr;
+  return offset <= block.bytes && bytes <= block.bytes - offset ? &block : nullptr;
+}
+
+const Block* DeviceMemory::find(Address address, std::size_t bytes) const {
+  const Block* const block = find_any(address, bytes);
+  return block != nullptr && !block->is_freed ? block : nullptr;
+}
+
+bool DeviceMemory::may_be_used(Address address, std::size_t bytes) const {
+  return find_any(address, bytes) != nullptr;
 }
 
 std::string DeviceMemory::check() const {

@@ -45,6 +45,8 @@ class DeviceMemory {
 
   // The block in use that holds all these bytes; null where there is none.
   const Block* find(cuda::Address address, std::size_t bytes) const;
+  // May work that was given use them: are they of a block, be it one whose end has begun?
+  bool may_be_used(cuda::Address address, std::size_t bytes) const;
   // What is wrong around any block, or in one that was freed; "" where nothing is.
   std::string check() const;
 
@@ -54,6 +56,7 @@ class DeviceMemory {
     std::size_t bytes, room;
   };
 
+  const Block* find_any(cuda::Address address, std::size_t bytes) const;
   cuda::Address take_room(std::size_t room);
   std::string forget_oldest();
 
