@@ -36,7 +36,7 @@ ElementwiseOperand operand_of(const Op& op, Inputs inputs, std::size_t index, Co
   const Tensor& x = inputs[index];
   ElementwiseOperand operand;
   operand.as_bool = static_cast<int>(index) == op.pointwise->mask;
-  if (x && !x.is_number()) {
+  if (x && !is_on_host(x.device())) {
     operand.kind = to_bool && is_float(x.dtype()) ? Kind::ThroughBool : Kind::Elements;
     operand.tensor = along(x, result);
     return operand;
