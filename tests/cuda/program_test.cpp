@@ -2,13 +2,17 @@
 // size.
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <thread>
 
 #include "jit/pipeline/code_cache.h"
 #include "tensor/cuda/launch.h"
 #include "tensor/cuda/program.h"
+#include "tensor/interrupt.h"
 #include "tests/cuda/child.h"
 #include "tests/tensor/tensors.h"
 
@@ -105,6 +109,27 @@ TEST_CASE("a text that does not compile is told with the words of NVRTC", "[cuda
   INFO(said);
   CHECK(said.find("does not compile for sm_") != std::string::npos);
   CHECK(said.find("no_such_word") != std::string::npos);
+}
+
+TEST_CASE("Ctrl-C ends a compilation, which can begin again", "[cuda]") {
+  // A text that no run before compiled, so that the fake has to.
+  const std::string text = std::string(kNumbering) + "// " + std::to_string(std::random_device()()) + "\n";
+  CHECK(in_child(fakes(), [&]() -> std::string {
+          cuda::Context& context = cuda::Context::of(parse_device("cuda"));
+          std::string said;
+          std::thread asking([] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            interrupt_requested = true;
+          });
+          try {
+            cuda::function_of(context, text, "number");
+          } catch (const OpError& error) {
+            said = std::string(name(error.kind())) + ": " + error.message();
+          }
+          asking.join();
+          interrupt_requested = false;
+          return said + (cuda::function_of(context, text, "number") != nullptr ? ", then compiled" : "");
+        }) == "Interrupted: stopped, then compiled");
 }
 
 TEST_CASE("a launch of any size does all of its work, once", "[cuda]") {
