@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "jit/graph/text.h"
+#include "tensor/operand_types.h"
 
 namespace kiln::jit {
 namespace {
@@ -13,6 +14,7 @@ std::vector<TensorType> run_rule(const Op& op, std::span<const Type> operands, c
                                  const SymbolValues& symbols) {
   std::vector<TensorType> types;
   for (const Type& each : operands) types.push_back(evaluate(each, symbols));
+  put_numbers_beside(types);
   return op.infer(types, evaluate(op, attrs, symbols));
 }
 
@@ -29,6 +31,7 @@ Inferred infer_types(const Op& op, std::span<const Type> operands, const std::ve
   const SizeScope::Reason reason(op.name());
   std::vector<TensorType> types;
   for (const Type& each : operands) types.push_back({each.dtype, each.device, each.sizes, each.is_number});
+  put_numbers_beside(types);
   Inferred result;
   for (const TensorType& type : op.infer(types, to_attrs(op, attrs))) {
     check_not_data_dependent(op, type);

@@ -6,6 +6,7 @@
 #include "tensor/guarded/guarded.h"
 #include "tensor/interrupt.h"
 #include "tensor/levels/level.h"
+#include "tensor/operand_types.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/record.h"
@@ -23,6 +24,7 @@ SmallVector<TensorType, 4> types_of(Inputs inputs) {
   SmallVector<TensorType, 4> types;
   types.reserve(inputs.size());
   for (const Tensor& input : inputs) types.push_back(input ? input.type() : kAbsent);
+  put_numbers_beside({types.data(), types.size()});
   return types;
 }
 

@@ -27,6 +27,9 @@ inline constexpr int kCombineCount = 4;
 inline constexpr int kReductionLanes = 32;
 inline constexpr std::int64_t kReductionBlock = 4096;  // a multiple of the lanes
 
+// Running sums and products go through runs of so many elements, of which a block is made.
+inline constexpr std::int64_t kScanRun = 128;
+
 inline std::int64_t reduction_blocks(std::int64_t count) { return ceil_divide(count, kReductionBlock); }
 
 }  // namespace kiln

@@ -29,6 +29,9 @@ const Kernels& column() {
     add_copy_kernels(made);
     add_create_kernels(made);
     add_fold_kernels(made);
+    add_scan_kernels(made);
+    add_random_kernels(made);
+    add_pooling_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();

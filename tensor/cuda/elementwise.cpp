@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "tensor/core_ops.h"
 #include "tensor/cuda/faults.h"
 #include "tensor/cuda/kernel_names.h"
 #include "tensor/cuda/launch.h"
@@ -70,7 +71,7 @@ std::string symbol_of(const Elementwise& what, const Tensor& result) {
   if (is_same && first.kind == Kind::Number) return fmt::format("fill_{}_bytes", size_of(result.dtype()));
   if (is_same && first.tensor.dtype() == result.dtype())
     return fmt::format("copy_{}_bytes", size_of(result.dtype()));
-  std::string symbol = is_same ? "cast" : row_name(what.body);
+  std::string symbol(is_same ? core_ops().cast.name() : row_name(what.body));
   bool is_first_dtype = true;
   for (const ElementwiseOperand& each : what.operands) {
     if (each.kind == Kind::None) continue;

@@ -1,19 +1,19 @@
 // Kernels of reductions on cards: one combination of all elements along some dimensions, in the fixed order,
 // and where the first extremum is.
 #include <algorithm>
-#include <array>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "tensor/compute.h"
-#include "tensor/core_ops.h"
 #include "tensor/cuda/axes.h"
 #include "tensor/cuda/kernel_names.h"
 #include "tensor/cuda/kernels.h"
 #include "tensor/cuda/kernels/fold_job.h"
 #include "tensor/cuda/launch.h"
+#include "tensor/cuda/operands.h"
 #include "tensor/cuda/program.h"
 #include "tensor/functions.h"
 #include "tensor/integers.h"
@@ -29,12 +29,7 @@ using namespace kiln;
 using namespace kiln::cuda;
 using Fold = {};
 
-#define KILN_KERNEL extern "C" __global__ void __launch_bounds__(kThreads)
-KILN_KERNEL rows(const FoldJob job) {{ fold_rows<Fold>(job); }}
-KILN_KERNEL columns(const FoldJob job) {{ fold_columns<Fold, 32>(job); }}
-KILN_KERNEL few_columns(const FoldJob job) {{ fold_columns<Fold, 8>(job); }}
-KILN_KERNEL few_parts(const FoldJob job) {{ fold_parts<Fold, 1>(job); }}
-KILN_KERNEL parts(const FoldJob job) {{ fold_parts<Fold, 32>(job); }}
+extern "C" __global__ void __launch_bounds__(kThreads) fold(const FoldJob job) {{ {}(job); }}
 )";
 constexpr std::int64_t kFewColumns = 8, kManyColumns = 32;
 constexpr std::int64_t kPartsOfLane = 32;
@@ -102,16 +97,13 @@ Tensor laid_out(const Tensor& x, const IntDims& reduced) {
 
 // ---- Launches ----
 
-void launch(Context& context, const Form& form, const char* kernel, const FoldJob& job,
-            std::int64_t threads) {
+// Each walk is a program of its own: few reductions need more than one.
+void launch(Context& context, const Form& form, const char* walk, const FoldJob& job, std::int64_t threads) {
   FoldJob argument = job;
   void* arguments[] = {&argument};
-  run(context, {.function = function_of(context, fmt::format(kText, form.type), kernel), .threads = threads},
+  run(context,
+      {.function = function_of(context, fmt::format(kText, form.type, walk), "fold"), .threads = threads},
       arguments);
-}
-
-Tensor scratch(std::int64_t bytes, Device device) {
-  return Tensor::empty(Dims{ceil_divide(bytes, std::int64_t{8})}, DType::I64, device);
 }
 
 std::int64_t group_of(std::int64_t lanes) {
@@ -128,12 +120,12 @@ bool goes_by_columns(const FoldJob& job) {
 void fold_blocks(Context& context, const Form& form, FoldJob& job) {
   if (!goes_by_columns(job)) {
     job.group = group_of(job.length);
-    return launch(context, form, "rows", job, job.outputs * job.blocks * job.group);
+    return launch(context, form, "fold_rows<Fold>", job, job.outputs * job.blocks * job.group);
   }
   const bool many = job.outer.sizes[0] >= kManyColumns;
   const std::int64_t columns = job.outer.sizes[0];
   const std::int64_t tiles = ceil_divide(columns, many ? kManyColumns : kFewColumns);
-  launch(context, form, many ? "columns" : "few_columns", job,
+  launch(context, form, many ? "fold_columns<Fold, 32>" : "fold_columns<Fold, 8>", job,
          job.outputs / columns * job.blocks * tiles * kThreadsOfBlock);
 }
 
@@ -148,7 +140,8 @@ void fold_parts(Context& context, const Form& form, FoldJob& job, Tensor parts) 
     if (left > 1) fewer = scratch(job.outputs * left * form.accumulator_bytes, context.device());
     job.parts = parts.raw_writable();
     job.fewer = left > 1 ? fewer.raw_writable() : nullptr;
-    launch(context, form, few ? "few_parts" : "parts", job, job.outputs * left * job.group);
+    launch(context, form, few ? "fold_parts<Fold, 1>" : "fold_parts<Fold, 32>", job,
+           job.outputs * left * job.group);
     job.blocks = left;
     parts = fewer;
   }
@@ -192,11 +185,11 @@ void fold(const Form& form, const Tensor& x, const IntDims& reduced, const Tenso
 void combined(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& x = inputs[0];
   const DType middle = combined_dtype(x.dtype(), outputs[0].dtype()), accumulator = accumulator_of(middle);
-  const Form form{fmt::format("Total<{}, {}, {}, {}, {}>",
-                              combine_name(op.lowering.as<lowering::Reduce>()->combine),
-                              element_name(accumulator), element_name(middle), element_name(x.dtype()),
-                              element_name(outputs[0].dtype())),
-                  static_cast<std::int64_t>(size_of(accumulator))};
+  const Form form{
+      fmt::format("Total<{}, {}, {}, {}, {}>", combine_name(op.lowering.as<lowering::Reduce>()->combine),
+                  element_name(accumulator), element_name(middle), element_name(x.dtype()),
+                  element_name(outputs[0].dtype())),
+      static_cast<std::int64_t>(size_of(accumulator))};
   fold(form, x, IntDims(ops::reduced_dims(attrs, x.rank())), outputs[0], {});
 }
 

@@ -177,6 +177,10 @@ void check_some_class(const Tensor& index) {
   if (index.numel() == 0)
     throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
 }
+Tensor largest_index(const Tensor& index) {
+  static const Attrs amax(op("amax"));
+  return run_eager(*amax.op(), {&index, 1}, amax)[0];
+}
 TensorType one_hot_type(const Tensor& index, std::int64_t largest) {
   Dims sizes = index.sizes();
   sizes.push_back(std::max<std::int64_t>(largest + 1, 0));

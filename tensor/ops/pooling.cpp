@@ -96,6 +96,30 @@ Dim adaptive_count(const Dims& planes, std::size_t dim, const Attrs& attrs) {
 
 bool is_adaptive(const Attrs& attrs) { return has_attribute(attrs, "output_size"); }
 
+WindowAxis window_axis(const Dims& planes, std::size_t dim, const Attrs& attrs) {
+  const std::int64_t size = planes[dim].fixed();
+  if (is_adaptive(attrs)) {
+    return {.size = size,
+            .count = adaptive_count(planes, dim, attrs).fixed(),
+            .is_adaptive = true,
+            .stride = 1,
+            .padding = 0,
+            .dilation = 1,
+            .reach = 1,
+            .counts_padding = false};
+  }
+  const Pool pool = pool_along(planes, dim, attrs);
+  return {
+      .size = size,
+      .count = pool.count.fixed(),
+      .is_adaptive = false,
+      .stride = pool.stride.fixed(),
+      .padding = pool.padding.fixed(),
+      .dilation = pool.dilation.fixed(),
+      .reach = pool.reach.fixed(),
+      .counts_padding = has_attribute(attrs, "count_include_pad") && attrs.get<bool>("count_include_pad")};
+}
+
 Dims count_windows(const Dims& planes, const Attrs& attrs) {
   Dims counts;
   for (const std::size_t dim : {0, 1}) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tensor/functions.h"
+#include "tensor/ops/windows.h"
 
 namespace kiln::ops {
 
@@ -23,6 +24,8 @@ Pool pool_along(const Dims& planes, std::size_t dim, const Attrs& attrs);
 // rounded outwards. -1 keeps the size.
 bool is_adaptive(const Attrs& attrs);
 Dim adaptive_count(const Dims& planes, std::size_t dim, const Attrs& attrs);
+// Where the windows of either kind lie along one dimension.
+WindowAxis window_axis(const Dims& planes, std::size_t dim, const Attrs& attrs);
 // The planes of the results: how many windows there are.
 Dims count_windows(const Dims& planes, const Attrs& attrs);
 

@@ -1,6 +1,7 @@
 // Owns comparing what ops give on a card with what they give on the CPU, to the bit.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,12 @@ class Agreement {
     check(op, operand, {"as it is", as_it_is}, attrs, others);
   }
 
+  // What a program gives on each device.
+  void check_program(const std::string& what, const std::function<Tensors(Device)>& program);
+  // The same of the form that writes, through the view that the layout is of the operand: all of that counts.
+  void check_written(const std::string& op, const Tensor& operand, const Shown& shown,
+                     const std::vector<NamedAttr>& attrs);
+
   // What did not agree; "" where all did. Says so, too, where less was compared than is expected.
   std::string wrong(int expected) const;
 
@@ -40,8 +47,9 @@ class Agreement {
     std::string error;
     std::uint64_t offset = 0;  // of the generator
   };
-  Outcome outcome(const std::string& op, const Tensor& operand, const Shown& shown,
-                  const std::vector<NamedAttr>& attrs, const std::vector<Tensor>& others, Device device) const;
+  using Run = std::function<std::vector<Tensor>(Device device)>;
+  Outcome outcome(const Run& run, Device device) const;
+  void compare(const std::string& what, const Run& run);
 
   Device card_;
   int compared_ = 0;

@@ -40,13 +40,16 @@ TEST_CASE("reductions on a card have the CPU's bits, of every dtype", "[cuda]") 
           Agreement all;
           for (const char* const op : kTotals) {
             each_dtype([&](DType dtype) {
-              const Tensor cube = numbers(Dims{2, 9, 36}, dtype);
-              for (const Dims& dims : {Dims{2}, Dims{0, 1}}) all.check(op, cube, {along(dims)});
-              all.check(op, numbers(Dims{2, 9, 36}, dtype, true), {along(Dims{1}), {"keepdim", true}});
-              all.check(op, numbers(Dims{9000}, dtype), {});
+              all.check(op, numbers(Dims{2, 9, 36}, dtype), {along(Dims{2})});
+              all.check(op, numbers(Dims{2, 9, 36}, dtype, true), {along(Dims{1, 2}), {"keepdim", true}});
             });
           }
-          return all.wrong(160);
+          each_dtype(
+              [&](DType dtype) { all.check("sum", numbers(Dims{2, 9, 36}, dtype), {along(Dims{0, 1})}); });
+          for (const DType dtype : {DType::BF16, DType::F64, DType::U8}) {
+            for (const char* const op : kTotals) all.check(op, numbers(Dims{9000}, dtype), {});
+          }
+          return all.wrong(100);
         }) == "");
 }
 
@@ -58,6 +61,11 @@ TEST_CASE("reductions on a card have the CPU's bits, of every layout and all dim
             for (const Shown& shown : kShown)
               for (const Dims& dims : kDims) all.check(op, cube, shown, {along(dims)});
           }
+          // More axes than a launch takes, whichever are reduced.
+          const Tensor many = numbers(Dims(16, 2), DType::F32);
+          all.check("sum", many, {along(Dims{0, 2, 4, 6, 8, 10, 12, 14})});
+          all.check("argmax", ops::permute(many, Dims{15, 0, 14, 1, 13, 2, 12, 3, 11, 4, 10, 5, 9, 6, 8, 7}),
+                    {});
           return all.wrong(100);
         }) == "");
 }
@@ -65,8 +73,26 @@ TEST_CASE("reductions on a card have the CPU's bits, of every layout and all dim
 TEST_CASE("reductions on a card have the CPU's bits, of every length", "[cuda]") {
   CHECK(in_child(fakes(), [] {
           Agreement all;
-          for (const std::int64_t n : {0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 8193,
-                                       32 * 4096, 32 * 4096 + 1, 100 * 4096 + 7}) {
+          for (const std::int64_t n : {0,
+                                       1,
+                                       2,
+                                       3,
+                                       15,
+                                       16,
+                                       17,
+                                       31,
+                                       32,
+                                       33,
+                                       255,
+                                       256,
+                                       257,
+                                       4095,
+                                       4096,
+                                       4097,
+                                       8193,
+                                       32 * 4096,
+                                       32 * 4096 + 1,
+                                       100 * 4096 + 7}) {
             const bool is_long = n > 10000;
             const Tensor rows = numbers(Dims{is_long ? 2 : 5, n}, DType::F32);
             all.check("sum", rows, {along(Dims{1})});
@@ -88,10 +114,16 @@ TEST_CASE("reductions on a card have the CPU's bits, of every length", "[cuda]")
 TEST_CASE("reductions on a card convert as the CPU does", "[cuda]") {
   CHECK(in_child(fakes(), [] {
           Agreement all;
-          for (const auto [from, to] : std::initializer_list<std::pair<DType, DType>>{
-                   {DType::F32, DType::F64}, {DType::F64, DType::F16}, {DType::F32, DType::BF16},
-                   {DType::F16, DType::F32}, {DType::U8, DType::F32}, {DType::F32, DType::I32},
-                   {DType::Bool, DType::I8}, {DType::I64, DType::Bool}, {DType::I32, DType::F16}}) {
+          for (const auto [from, to] :
+               std::initializer_list<std::pair<DType, DType>>{{DType::F32, DType::F64},
+                                                              {DType::F64, DType::F16},
+                                                              {DType::F32, DType::BF16},
+                                                              {DType::F16, DType::F32},
+                                                              {DType::U8, DType::F32},
+                                                              {DType::F32, DType::I32},
+                                                              {DType::Bool, DType::I8},
+                                                              {DType::I64, DType::Bool},
+                                                              {DType::I32, DType::F16}}) {
             for (const char* const op : {"sum", "prod", "cumsum"}) {
               const Tensor x = numbers(Dims{3, 50}, from);
               if (op == std::string("cumsum"))
@@ -121,7 +153,8 @@ TEST_CASE("the place of an extremum on a card is the CPU's", "[cuda]") {
           Agreement all;
           each_dtype([&](DType dtype) {
             // Many equal ones.
-            const Tensor cube = make(Dims{4, 18, 45}, dtype, [](std::int64_t i) { return i * 37 % 11 - 5.0; });
+            const Tensor cube =
+                make(Dims{4, 18, 45}, dtype, [](std::int64_t i) { return i * 37 % 11 - 5.0; });
             for (const char* const op : {"max.dim", "min.dim"}) {
               all.check(op, cube, {along(std::int64_t{1})});
               all.check(op, numbers(Dims{3, 70}, dtype, true), {along(std::int64_t{1}), {"keepdim", true}});
@@ -152,6 +185,9 @@ TEST_CASE("running combinations on a card have the CPU's bits", "[cuda]") {
             for (const Shown& shown : kShown)
               for (const std::int64_t dim : {0, 1, 2}) all.check(op, cube, shown, {along(dim)});
           }
+          for (const Shown& shown : kShown)
+            all.check_written("cumsum", numbers(Dims{4, 18, 45}, DType::F32), shown,
+                              {along(std::int64_t{1})});
           return all.wrong(150);
         }) == "");
 }
@@ -161,7 +197,7 @@ TEST_CASE("running combinations on a card have the CPU's bits, of every length",
           Agreement all;
           for (const std::int64_t n :
                {0, 1, 2, 15, 16, 17, 127, 128, 129, 255, 256, 257, 1000, 4095, 4096, 4097, 9000, 50000}) {
-            for (const char* const op : {"cumsum", "cummax"}) {
+            for (const char* const op : {"cumsum", "cumprod", "cummax"}) {
               all.check(op, numbers(Dims{2, n}, DType::F32), {along(std::int64_t{1})});
               all.check(op, numbers(Dims{n}, DType::F64), {along(std::int64_t{0})});
               if (n <= 9000) all.check(op, numbers(Dims{n, 5}, DType::F32), {along(std::int64_t{0})});

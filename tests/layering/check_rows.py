@@ -46,7 +46,6 @@ OTHER_WORDS = {
     "repl/type_of.cpp": "shape slice",
     "tensor/cpu/moves/pad.cpp": "pad",  # in its errors
     "tensor/dim_parse.cpp": "max min",
-    "tensor/cpu/moves/triangle.cpp": "diagonal",
     "tensor/cpu/products/matmul.cpp": "matmul",
     "tensor/signature.cpp": "dims index ints",
     "tensor/tape/storage_write.cpp": "shape",

@@ -1,56 +1,28 @@
 // Kernels of the pools and their adjoints.
 #include "tensor/ops/pooling.h"
 
-#include <algorithm>
-
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/convolution/pooling.h"
 #include "tensor/cpu/elementwise/operands.h"
 #include "tensor/cpu/moves/offsets.h"
-#include "tensor/integers.h"
 #include "tensor/ops/reduced.h"
 
 namespace kiln::cpu {
 namespace {
 
-Windows pool_windows(const IntDims& planes, std::size_t dim, const Attrs& attrs) {
-  const ops::Pool pool = ops::pool_along(planes, dim, attrs);
-  const std::int64_t size = planes[dim];
-  const bool count_padding =
-      ops::has_attribute(attrs, "count_include_pad") && attrs.get<bool>("count_include_pad");
-  const std::int64_t stride = pool.stride, padding = pool.padding, dilation = pool.dilation;
-  const std::int64_t reach = pool.reach, count = pool.count;
-  Windows windows(count);
-  windows.step = dilation;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t first = i * stride - padding;
-    const std::int64_t skipped = first < 0 ? round_up(-first, dilation) : 0;
-    const std::int64_t end = std::min(first + reach, size);
-    const auto at = static_cast<std::size_t>(i);
-    windows.begin[at] = first + skipped;
-    windows.end[at] = end;
-    windows.weight[at] =
-        count_padding ? std::min(first + reach, size + padding) - first : end - (first + skipped);
-  }
-  return windows;
-}
-
-Windows adaptive_windows(const IntDims& planes, std::size_t dim, const Attrs& attrs) {
-  const std::int64_t size = planes[dim];
-  const std::int64_t count = ops::adaptive_count(planes, dim, attrs);
-  Windows windows(count);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    windows.begin[at] = i * size / count;
-    windows.end[at] = ceil_divide((i + 1) * size, count);
-    windows.weight[at] = windows.end[at] - windows.begin[at];
-  }
-  return windows;
-}
-
 // The windows along one dimension of planes.
 Windows windows_along(const IntDims& planes, std::size_t dim, const Attrs& attrs) {
-  return ops::is_adaptive(attrs) ? adaptive_windows(planes, dim, attrs) : pool_windows(planes, dim, attrs);
+  const WindowAxis axis = ops::window_axis(planes, dim, attrs);
+  Windows windows(axis.count);
+  windows.step = axis.dilation;
+  for (std::int64_t i = 0; i < axis.count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const Window window = window_at(axis, i);
+    windows.begin[at] = window.begin;
+    windows.end[at] = window.end;
+    windows.weight[at] = window.weight;
+  }
+  return windows;
 }
 struct PlaneWindows {
   Windows rows, columns;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tensor/cuda/kernels/fold_job.h"
-#include "tensor/cuda/kernels/nest.cuh"
+#include "tensor/cuda/kernels/walk.cuh"
 
 namespace kiln::cuda {
 
@@ -149,6 +149,30 @@ KILN_MATH void fold_rows(const FoldJob& job) {
 
 // ---- Columns: neighbouring outputs lie next to each other ----
 
+// The lanes `first`, first + kStep, … of a block of a sequence.
+template <class F, int kStep, int kEach>
+KILN_MATH void fold_lanes(const FoldJob& job, const typename F::In* from, BlockRange range, int first,
+                          typename F::Acc (&lanes)[kEach]) {
+  Count i = range.first + first;
+  if (job.inner.rank == 1) {
+    const Count stride = job.inner.strides[0][0];
+    for (; i + (kEach - 1) * kStep < range.end; i += kLanes) {
+      typename F::In elements[kEach];
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) elements[k] = from[(i + k * kStep) * stride];
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) lanes[k] = F::combine(lanes[k], F::of(elements[k], i + k * kStep));
+    }
+  }
+  for (; i < range.end; i += kLanes) {
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const Count at = i + k * kStep;
+      if (at < range.end) lanes[k] = F::combine(lanes[k], F::of(from[sequence_place(job, at)], at));
+    }
+  }
+}
+
 // A block of threads has kAcross outputs side by side. A thread has several lanes of one of them.
 template <class F, int kAcross>
 KILN_MATH void fold_columns(const FoldJob& job) {
@@ -168,20 +192,7 @@ KILN_MATH void fold_columns(const FoldJob& job) {
     if (column < columns) {
       output_places(job, output, places);
       const auto* const from = static_cast<const typename F::In*>(job.input) + places[0];
-      const BlockRange range = range_of_block(job, block);
-      Count i = range.first + y;
-      for (; i + (kEach - 1) * kDown < range.end; i += kLanes) {
-        typename F::In elements[kEach];
-#pragma unroll
-        for (int k = 0; k < kEach; ++k) elements[k] = from[sequence_place(job, i + k * kDown)];
-#pragma unroll
-        for (int k = 0; k < kEach; ++k) lanes[k] = F::combine(lanes[k], F::of(elements[k], i + k * kDown));
-      }
-#pragma unroll
-      for (int k = 0; k < kEach; ++k) {
-        const Count at = i + k * kDown;
-        if (at < range.end) lanes[k] = F::combine(lanes[k], F::of(from[sequence_place(job, at)], at));
-      }
+      fold_lanes<F, kDown>(job, from, range_of_block(job, block), y, lanes);
     }
 #pragma unroll
     for (int half = kEach / 2; half > 0; half /= 2) {
@@ -218,8 +229,8 @@ KILN_MATH void fold_parts(const FoldJob& job) {
 #pragma unroll
     for (int k = 0; k < kEach; ++k) {
       const bool is_there = unit < units && first + k < job.blocks;
-      parts[k] = is_there ? static_cast<const Acc*>(job.parts)[output * job.blocks + first + k]
-                          : F::identity();
+      parts[k] =
+          is_there ? static_cast<const Acc*>(job.parts)[output * job.blocks + first + k] : F::identity();
     }
 #pragma unroll
     for (int by = 1; by < kEach; by *= 2) {

@@ -2,6 +2,7 @@
 #include <utility>
 #include <algorithm>
 
+#include "tests/cuda/fake/capture.h"
 #include "tests/cuda/fake/card.h"
 #include "tests/cuda/fake/entries.h"
 #include "tests/cuda/fake/grid.h"
@@ -30,6 +31,7 @@ Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned coun
   return enter("cuModuleLoadDataEx", Needs::Context, [&] {
     if (module == nullptr || image == nullptr) return kInvalidValue;
     if (count != 0) return kNotSupported;
+    if (const Result refused = refuse_unsafe(); refused != kSuccess) return refused;
     const Image read = read_image(image, capability());
     if (read.state != ImageState::Good)
       return read.state == ImageState::Damaged ? kInvalidImage : kNoBinaryForGpu;
@@ -96,13 +98,11 @@ Result cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
                       StreamHandle handle, void** parameters, void** extra) {
   return enter_stream("cuLaunchKernel", handle, [&](StreamData& stream) {
     const std::shared_ptr<ModuleData> module = module_of(function);
-    if (module == nullptr) return static_cast<Result>(kInvalidHandle);
-    if (extra != nullptr) return static_cast<Result>(kNotSupported);
+    if (module == nullptr) return kInvalidHandle;
+    if (extra != nullptr) return kNotSupported;
     const Launch launch{function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
     if (const Result refused = check(launch, parameters); refused != kSuccess) return refused;
-    auto copied = std::make_shared<Parameters>(*function->kernel, parameters);
-    give(stream, [launch, module, copied] { return run(launch, *copied); });
-    return static_cast<Result>(kSuccess);
+    return give(stream, kernel_node(launch, module, parameters));
   });
 }
 

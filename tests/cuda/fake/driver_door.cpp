@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "tests/cuda/fake/capture.h"
 #include "tests/cuda/fake/state.h"
 
 namespace kiln::fake {
@@ -12,12 +13,13 @@ extern "C" {
 __attribute__((visibility("default"))) Result kiln_fake_give(StreamHandle handle, ForeignWork work) {
   const std::shared_ptr<void> data(work.data, work.release);
   return enter_stream("kiln_fake_give", handle, [&](StreamData& stream) {
-    give(stream, [data, run = work.run]() -> Failure {
+    GraphNodeData node;
+    node.run = [data, run = work.run]() -> Failure {
       const char* const problem = run(data.get());
       if (problem == nullptr) return {};
       return {kIllegalAddress, problem};
-    });
-    return kSuccess;
+    };
+    return give(stream, std::move(node));
   });
 }
 

@@ -18,6 +18,11 @@ class LiveHandles {
     const std::lock_guard lock(mutex_);
     return all_.contains(handle);
   }
+  template <class F>
+  void each(const F& f) {
+    const std::lock_guard lock(mutex_);
+    for (const T* each : all_) f(*each);
+  }
   // Frees it. False for a handle that leads to nothing.
   bool remove(T* handle) {
     const std::lock_guard lock(mutex_);

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "tests/cuda/fake/capture.h"
 #include "tests/cuda/fake/entries.h"
 #include "tests/cuda/fake/host_memory.h"
 #include "tests/cuda/fake/settings.h"
@@ -75,19 +76,26 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 
 Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
-  return enter("cuMemAlloc_v2", Needs::Context, [&] { return allocate(address, bytes); });
+  return enter("cuMemAlloc_v2", Needs::Context, [&] {
+    const Result refused = refuse_unsafe();
+    return refused == kSuccess ? allocate(address, bytes) : refused;
+  });
 }
 
-Result cuMemAllocAsync(Address* address, std::size_t bytes, StreamHandle stream) {
-  return enter_stream("cuMemAllocAsync", stream, [&](StreamData&) { return allocate(address, bytes); });
+Result cuMemAllocAsync(Address* address, std::size_t bytes, StreamHandle handle) {
+  return enter_stream("cuMemAllocAsync", handle, [&](StreamData& stream) {
+    if (stream.capture == nullptr) return allocate(address, bytes);
+    tell_missing("cuMemAllocAsync in a capture");
+    return kNotSupported;
+  });
 }
 
 // Waits until no work is left that may use it.
 Result cuMemFree_v2(Address address) {
   const Result waited = enter_and_wait("cuMemFree_v2", [&](Moments& moments) {
-    if (address == 0) return kSuccess;
-    if (!mark_freed(address)) return kInvalidValue;
-    moments = ends_of(*current_context());
+    if (const Result refused = refuse_unsafe(); refused != kSuccess) return refused;
+    if (address != 0 && !mark_freed(address)) return kInvalidValue;
+    if (address != 0) moments = ends_of(*current_context());
     return kSuccess;
   });
   if (waited != kSuccess || address == 0) return waited;
@@ -96,8 +104,9 @@ Result cuMemFree_v2(Address address) {
 
 Result cuMemFreeAsync(Address address, StreamHandle handle) {
   return enter_stream("cuMemFreeAsync", handle, [&](StreamData& stream) {
-    if (!mark_freed(address)) return kInvalidValue;
-    give(stream, [address] { return release(address); });
+    // A graph frees what it allocated itself alone.
+    if (stream.capture != nullptr || !mark_freed(address)) return kInvalidValue;
+    give_now(stream, [address] { return release(address); });
     return kSuccess;
   });
 }
@@ -156,6 +165,7 @@ Result cuMemPoolTrimTo(PoolHandle pool, std::size_t) {
 
 Result cuMemHostAlloc(void** place, std::size_t bytes, unsigned) {
   return enter("cuMemHostAlloc", Needs::Context, [&] {
+    if (const Result refused = refuse_unsafe(); refused != kSuccess) return refused;
     if (place == nullptr || bytes == 0) return kInvalidValue;
     if (fails_now()) return kOutOfMemory;
     *place = allocate_on_host(bytes);
@@ -166,6 +176,7 @@ Result cuMemHostAlloc(void** place, std::size_t bytes, unsigned) {
 // Waits until no work is left that may use it.
 Result cuMemFreeHost(void* place) {
   const Result waited = enter_and_wait("cuMemFreeHost", [&](Moments& moments) {
+    if (const Result refused = refuse_unsafe(); refused != kSuccess) return refused;
     if (!is_block_of_host(place)) return kInvalidValue;
     moments = ends_of(*current_context());
     return kSuccess;

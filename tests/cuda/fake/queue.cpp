@@ -1,4 +1,5 @@
 // The fake driver: streams and events.
+#include "tests/cuda/fake/capture.h"
 #include "tests/cuda/fake/entries.h"
 #include "tests/cuda/fake/state.h"
 
@@ -13,6 +14,13 @@ Result use_event(std::string_view entry, EventHandle event, const Body& body) {
                [&] { return is_event(event) ? static_cast<int>(body()) : kInvalidHandle; });
 }
 
+// An event of a capture never comes, and asking for one may hold up captured work.
+Result refuse_of(const EventData& event) {
+  if (event.capture == nullptr) return refuse_unsafe();
+  event.capture->is_invalid = true;
+  return kCapturedEvent;
+}
+
 }  // namespace
 
 extern "C" {
@@ -20,7 +28,7 @@ extern "C" {
 Result cuCtxSynchronize() {
   return enter_and_wait("cuCtxSynchronize", [](Moments& moments) {
     moments = ends_of(*current_context());
-    return kSuccess;
+    return refuse_unsafe();
   });
 }
 
@@ -29,8 +37,7 @@ Result cuCtxSynchronize() {
 Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   return enter("cuStreamCreate", Needs::Context, [&] {
     if (stream == nullptr || (flags & ~static_cast<unsigned>(kStreamNonBlocking)) != 0) return kInvalidValue;
-    ContextData& context = *current_context();
-    *stream = new StreamData{&context, (flags & kStreamNonBlocking) == 0, Queue::make(context)};
+    *stream = make_stream(*current_context(), (flags & kStreamNonBlocking) == 0);
     state().streams.insert(*stream);
     return kSuccess;
   });
@@ -40,6 +47,7 @@ Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
 Result cuStreamDestroy_v2(StreamHandle handle) {
   return enter_stream("cuStreamDestroy_v2", handle, [&](StreamData& stream) {
     if (handle == nullptr) return kInvalidHandle;
+    if (stream.capture != nullptr) stream.capture->is_invalid = true;
     Queue::retire(stream.queue);
     state().streams.erase(&stream);
     delete &stream;
@@ -52,13 +60,14 @@ Result cuStreamSynchronize(StreamHandle handle) {
     StreamData* const stream = stream_of(handle);
     if (stream == nullptr) return kInvalidHandle;
     moments = {stream->queue->end()};
-    return kSuccess;
+    return refuse_captured(*stream);
   });
 }
 
 Result cuStreamQuery(StreamHandle handle) {
   return enter_stream("cuStreamQuery", handle, [](StreamData& stream) {
-    return has_come(stream.queue->end()) ? settle(*stream.context) : static_cast<Result>(kNotReady);
+    if (const Result refused = refuse_captured(stream); refused != kSuccess) return refused;
+    return has_come(stream.queue->end()) ? settle(*stream.context) : kNotReady;
   });
 }
 
@@ -67,6 +76,7 @@ Result cuStreamWaitEvent(StreamHandle handle, EventHandle event, unsigned flags)
   return enter_stream("cuStreamWaitEvent", handle, [&](StreamData& stream) {
     if (!is_event(event)) return kInvalidHandle;
     if (flags != 0) return kInvalidValue;
+    if (stream.capture != nullptr || event->capture != nullptr) return wait_captured(stream, *event);
     stream.queue->hold_until(event->moment);
     return kSuccess;
   });
@@ -97,21 +107,26 @@ Result cuEventDestroy_v2(EventHandle event) {
 Result cuEventRecord(EventHandle event, StreamHandle handle) {
   return enter_stream("cuEventRecord", handle, [&](StreamData& stream) {
     if (!is_event(event) || stream.context != event->context) return kInvalidHandle;
+    if (stream.capture != nullptr) return record_captured(stream, *event);
     event->is_recorded = true;
-    event->moment = give(stream, nullptr);
+    event->capture = nullptr;
+    event->moment = give_now(stream, nullptr);
     return kSuccess;
   });
 }
 
 Result cuEventQuery(EventHandle event) {
-  return use_event("cuEventQuery", event, [&] { return has_come(event->moment) ? kSuccess : kNotReady; });
+  return use_event("cuEventQuery", event, [&] {
+    if (const Result refused = refuse_of(*event); refused != kSuccess) return refused;
+    return has_come(event->moment) ? kSuccess : kNotReady;
+  });
 }
 
 Result cuEventSynchronize(EventHandle event) {
   return enter_and_wait("cuEventSynchronize", [&](Moments& moments) {
     if (!is_event(event)) return kInvalidHandle;
     moments = {event->moment};
-    return kSuccess;
+    return refuse_of(*event);
   });
 }
 

@@ -56,11 +56,18 @@ FakeCard* card_of(int device) {
   return all.cards[static_cast<std::size_t>(device)].get();
 }
 
+StreamHandle make_stream(ContextData& context, bool follows_default) {
+  auto* const stream = new StreamData;
+  stream->context = &context;
+  stream->follows_default = follows_default;
+  stream->queue = Queue::make(context);
+  return stream;
+}
+
 StreamData* stream_of(StreamHandle handle) {
   if (handle != nullptr) return state().streams.contains(handle) ? handle : nullptr;
   ContextData& context = *current_context();
-  if (context.default_stream == nullptr)
-    context.default_stream = new StreamData{&context, true, Queue::make(context)};
+  if (context.default_stream == nullptr) context.default_stream = make_stream(context, true);
   return context.default_stream;
 }
 
@@ -81,7 +88,7 @@ bool is_context(ContextHandle context) {
   return card != nullptr && &card->context == context && context->users > 0;
 }
 
-MomentHandle give(StreamData& stream, Work work) {
+MomentHandle give_now(StreamData& stream, Work work) {
   ContextData& context = *stream.context;
   if (&stream == context.default_stream) {
     for (StreamData* const other : state().streams) {

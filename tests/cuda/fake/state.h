@@ -19,6 +19,8 @@
 
 namespace kiln::cuda {
 
+struct CaptureData;
+
 // The types that handles lead to.
 struct ContextData {
   int device = 0;
@@ -34,12 +36,16 @@ struct StreamData {
   ContextData* context = nullptr;
   bool follows_default = true;  // and the default stream follows it
   std::shared_ptr<fake::Queue> queue;
+  std::shared_ptr<CaptureData> capture;     // that its work goes to
+  std::vector<GraphNodeHandle> last_nodes;  // that its next one follows
 };
 struct EventData {
   ContextData* context = nullptr;
   bool keeps_time = true;
   bool is_recorded = false;
   fake::MomentHandle moment;
+  std::shared_ptr<CaptureData> capture;  // that it was recorded in
+  std::vector<GraphNodeHandle> last_nodes;
 };
 
 }  // namespace kiln::cuda
@@ -103,7 +109,7 @@ Result settle(ContextData& context);
 template <class Body>
 Result enter_and_wait(std::string_view entry, const Body& body) {
   Moments moments;
-  const Result begun = enter(entry, Needs::Context, [&] { return static_cast<Result>(body(moments)); });
+  const Result begun = enter(entry, Needs::Context, [&] { return body(moments); });
   if (begun != kSuccess) return begun;
   wait_for(moments);
   const std::lock_guard lock(state().mutex);
@@ -111,6 +117,7 @@ Result enter_and_wait(std::string_view entry, const Body& body) {
 }
 
 FakeCard* card_of(int device);  // null for a number that no card has
+StreamHandle make_stream(ContextData& context, bool follows_default);
 // Null for a handle that leads to no stream; a null handle leads to the context's default one.
 StreamData* stream_of(StreamHandle handle);
 bool is_event(EventHandle event);
@@ -118,14 +125,15 @@ bool is_event(EventHandle event);
 std::shared_ptr<ModuleData> module_of(FunctionHandle function);
 bool is_context(ContextHandle context);
 
-// Gives work to a stream. The default stream follows all others that do not refuse it, and they follow it.
-MomentHandle give(StreamData& stream, Work work);
+// Gives work to a stream that is not captured. The default stream follows all others that do not refuse it,
+// and they follow it.
+MomentHandle give_now(StreamData& stream, Work work);
 // An entry point that gives work.
 template <class Body>
 Result enter_stream(std::string_view entry, StreamHandle handle, const Body& body) {
   return enter(entry, Needs::Context, [&] {
     StreamData* const stream = stream_of(handle);
-    return stream == nullptr ? static_cast<Result>(kInvalidHandle) : static_cast<Result>(body(*stream));
+    return stream == nullptr ? kInvalidHandle : body(*stream);
   });
 }
 

@@ -1,0 +1,118 @@
+// Kernels that draw numbers on cards: the words of the CPU, and so its numbers.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "tensor/cuda/faults.h"
+#include "tensor/cuda/kernel_names.h"
+#include "tensor/cuda/kernels.h"
+#include "tensor/cuda/kernels/draw_job.h"
+#include "tensor/cuda/launch.h"
+#include "tensor/cuda/operands.h"
+#include "tensor/cuda/program.h"
+#include "tensor/functions.h"
+#include "tensor/host_view.h"
+#include "tensor/integers.h"
+#include "tensor/lowering.h"
+#include "tensor/ops/random.h"
+#include "tensor/philox.h"
+#include "tensor/random.h"
+
+namespace kiln::cuda {
+namespace {
+
+constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/draws.cuh"
+
+using namespace kiln;
+using namespace kiln::cuda;
+
+extern "C" __global__ void __launch_bounds__(256) draw_all(const DrawJob job) {{ draw<{}<{}>>(job); }}
+)";
+
+// The next draw of the process's generator into a contiguous result.
+void draw_into(const Tensor& result, const char* what, std::int64_t per_block, DrawJob job) {
+  const Generator draw = next_draw();
+  job.seed = draw.seed;
+  job.offset = draw.offset;
+  job.count = result.numel().fixed();
+  if (job.count == 0) return;
+  job.result = result.raw_writable();
+  Context& context = Context::of(result.device());
+  const std::string text = fmt::format(kText, what, element_name(result.dtype()));
+  void* arguments[] = {&job};
+  run(context,
+      {.function = function_of(context, text, "draw_all"),
+       .threads = ceil_divide(static_cast<std::int64_t>(job.count), per_block)},
+      arguments);
+}
+
+std::int64_t floats_per_block(DType dtype) { return dtype == DType::F64 ? kWidePerBlock : kNarrowPerBlock; }
+
+// Words below it make an element 1: as many of all words as the chance says.
+std::uint64_t share_of_words(double chance) {
+  if (chance >= 1) return std::uint64_t{1} << 32;
+  return chance > 0 ? static_cast<std::uint64_t>(std::ceil(chance * 0x1p32)) : 0;
+}
+
+// Rows that lower to a draw: the distribution is the row's.
+void drawn(const Op& op, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
+  const Distribution from = op.lowering.as<lowering::Draw>()->distribution(attrs);
+  const Tensor& result = outputs[0];
+  DrawJob job{};
+  job.a = from.a;
+  job.b = from.b;
+  switch (from.kind) {
+    case Distribution::Kind::Uniform:
+      return draw_into(result, "Uniform", floats_per_block(result.dtype()), job);
+    case Distribution::Kind::Normal:
+      return draw_into(result, "Normal", floats_per_block(result.dtype()), job);
+    case Distribution::Kind::Bernoulli:
+      job.range = share_of_words(from.a);
+      return draw_into(result, "Bernoulli", kNarrowPerBlock, job);
+  }
+}
+
+template <bool kHasLow>
+void randint(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
+  DrawJob job{};
+  job.low = kHasLow ? attrs.get<std::int64_t>("low") : 0;
+  job.range =
+      static_cast<std::uint64_t>(attrs.get<std::int64_t>("high")) - static_cast<std::uint64_t>(job.low);
+  draw_into(outputs[0], "Integers", kWidePerBlock, job);
+}
+
+// What is told of a chance that is none. It may have been written over since.
+OpError refused_chance(const Tensor& chances, std::int64_t at) {
+  const Tensor chance = element_on_host(chances, at);
+  try {
+    check_probability(*HostView(chance, DType::F64).as<double>(), "bernoulli");
+  } catch (const OpError& error) {
+    return error;
+  }
+  return {ErrorKind::Value,
+          fmt::format("bernoulli: a probability lies between 0 and 1, element {} did not", at)};
+}
+
+void bernoulli(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  const Tensor chances = in_order(inputs[0]);
+  DrawJob job{};
+  job.chances = chances.raw();
+  const FaultTicket ticket = expect_fault(Context::of(chances.device()),
+                                          [chances](std::int64_t at) { return refused_chance(chances, at); });
+  job.fault = reinterpret_cast<unsigned long long*>(const_cast<std::uint64_t*>(ticket.word));
+  job.launch = ticket.launch;
+  draw_into(outputs[0], "Chances", kNarrowPerBlock, job);
+}
+
+}  // namespace
+
+void add_random_kernels(Kernels& kernels) {
+  for (const Op* const op : OpTable::get().ops()) {
+    if (op->lowering.as<lowering::Draw>() != nullptr) kernels.add(*op, {.run = drawn});
+  }
+  kernels.add("randint", randint<false>);
+  kernels.add("randint.low", randint<true>);
+  kernels.add("bernoulli", bernoulli);
+}
+
+}  // namespace kiln::cuda
