@@ -16,7 +16,6 @@
 
 #include "jit/pipeline/code_seal.h"
 #include "jit/pipeline/owned_file.h"
-#include "tensor/cuda/program.h"
 
 namespace kiln::jit {
 namespace {
@@ -215,11 +214,7 @@ Folder& folder() {
 
 }  // namespace
 
-void use_code_cache(CodeCache cache) {
-  const bool keeps = static_cast<bool>(cache.folder);
-  folder().use(std::move(cache));
-  cuda::use_code_store(keeps ? cuda::CodeStore{cached_code, keep_code} : cuda::CodeStore{});
-}
+void use_code_cache(CodeCache cache) { folder().use(std::move(cache)); }
 std::size_t code_cache_bytes() { return folder().most_bytes(); }
 std::optional<std::string> cached_code(std::string_view key) { return folder().find(key); }
 void keep_code(std::string_view key, std::string_view code) { folder().keep(key, code); }

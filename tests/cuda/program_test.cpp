@@ -42,6 +42,7 @@ class CacheFolder {
     const Variables failing = {{"KILN_FAKE_FAIL", "nvrtcCompileProgram:1:6"}};
     return in_child(fakes(can_compile ? Variables{} : failing), [this]() -> std::string {
       jit::use_code_cache({[this] { return path_.string(); }, jit::kCodeCacheBytes});
+      cuda::use_code_store({jit::cached_code, jit::keep_code});
       const Tensor x = ops::to(ops::to(ops::arange(0, 5), DType::F32), parse_device("cuda"));
       return describe(ops::to(ops::neg(x), Device{}));
     });
