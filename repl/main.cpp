@@ -21,6 +21,7 @@
 #include "repl/tools.h"
 #include "repl/version.h"
 #include "tensor/cpu/isa.h"
+#include "tensor/cuda/program.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
 
@@ -109,6 +110,7 @@ int run_session(const CommandLine& line) {
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
+  cuda::use_code_store({jit::cached_code, jit::keep_code});
   Session session(session_options(line, prompt && terminal));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {

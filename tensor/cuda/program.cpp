@@ -1,5 +1,6 @@
 #include "tensor/cuda/program.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,11 +33,28 @@ Programs& programs() {
   return *all;
 }
 
+// A sum over the headers that programs include, in place of their text, which is long. Two sums of FNV-1a
+// with different starts.
+std::string digest_of_headers() {
+  std::uint64_t first = 0xcbf29ce484222325U, second = 0x84222325cbf29ce4U;
+  const auto add = [&](unsigned value) {
+    first = (first ^ value) * 0x100000001b3U;
+    second = (second ^ (value + 0x9e37U)) * 0x100000001b3U;
+  };
+  for (std::size_t i = 0; i < kKernelHeaderCount; ++i) {
+    for (const char* const text : {kKernelHeaders[i].name, kKernelHeaders[i].text}) {
+      for (const char* at = text; *at != 0; ++at) add(static_cast<unsigned char>(*at));
+      add(256);  // an end: two texts are not one
+    }
+  }
+  return fmt::format("{:016x}{:016x}", first, second);
+}
+
 // All that decides the code.
 std::string key_of(const std::string& text, int capability) {
-  std::string key = fmt::format("cuda {} sm_{}", to_string(nvrtc().version), capability);
+  static const std::string headers = digest_of_headers();
+  std::string key = fmt::format("cuda {} sm_{} {}", to_string(nvrtc().version), capability, headers);
   for (const std::string& each : compile_options(capability)) key += " " + each;
-  for (std::size_t i = 0; i < kKernelHeaderCount; ++i) key += std::string("\n") + kKernelHeaders[i].text;
   return key + "\n" + text;
 }
 

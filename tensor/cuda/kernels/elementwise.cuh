@@ -108,21 +108,39 @@ struct Number {
 
 // Of copies, casts and fills.
 struct Same {
+  static constexpr bool kHasRange = false;
   template <class T>
   KILN_MATH T apply(T x, const Params&, unsigned&) {
     return x;
   }
 };
 
+// The body with all its branches stands once, however many elements a thread has.
+template <class Body, class... T>
+KILN_MATH_SLOW auto apply_out_of_range(Params params, T... x) {
+  unsigned unused = 0;
+  return Body::apply(x..., params, unused);
+}
+// Floats take the short form of a body where its guard holds.
+template <class Body, class T, class... Rest>
+KILN_MATH auto apply_guarded(const Params& params, unsigned& bad, T x, Rest... rest) {
+  if constexpr (Body::kHasRange && math::kIsFloating<T>) {
+    if (!Body::in_range(x, rest..., params)) return apply_out_of_range<Body>(params, x, rest...);
+    return Body::template apply<true>(x, rest..., params, bad);
+  } else {
+    return Body::apply(x, rest..., params, bad);
+  }
+}
+
 template <class Body, class A, class B, class C>
 KILN_MATH auto apply_body(A a, [[maybe_unused]] B b, [[maybe_unused]] C c, const Params& params,
                           unsigned& bad) {
   if constexpr (scalar::kIsSame<B, Nothing>)
-    return Body::apply(a, params, bad);
+    return apply_guarded<Body>(params, bad, a);
   else if constexpr (scalar::kIsSame<C, Nothing>)
-    return Body::apply(a, b, params, bad);
+    return apply_guarded<Body>(params, bad, a, b);
   else
-    return Body::apply(a, b, c, params, bad);
+    return apply_guarded<Body>(params, bad, a, b, c);
 }
 
 // ---- Kernels ----
