@@ -33,7 +33,7 @@ constexpr std::string_view kPlacesText = R"(#include "tensor/cuda/kernels/pools.
 using namespace kiln;
 using namespace kiln::cuda;
 
-extern "C" __global__ void __launch_bounds__(256) add(const PlacesJob job) {{ add_at_places<{}, {}, {}>(job); }}
+extern "C" __global__ void __launch_bounds__(256) add_places(const PlacesJob job) {{ add_at_places<{}, {}, {}>(job); }}
 )";
 
 PoolJob pool_job(const Dims& planes, const Attrs& attrs) {
@@ -130,7 +130,7 @@ void add_at_places(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&)
       fmt::format(kPlacesText, element_name(y.dtype()), element_name(wide), element_name(indices.dtype()));
   void* arguments[] = {&job};
   run(context,
-      {.function = function_of(context, text, "add"), .threads = planes * job.parts * kReductionLanes},
+      {.function = function_of(context, text, "add_places"), .threads = planes * job.parts * kReductionLanes},
       arguments);
 }
 
