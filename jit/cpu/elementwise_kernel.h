@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "jit/cpu/element_run.h"
-#include "jit/loops/recent_plans.h"
 #include "jit/loops/kernel_op.h"
+#include "jit/loops/recent_plans.h"
 
 namespace kiln::jit {
 

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "jit/cpu/kernel_columns.h"
-#include "jit/loops/recent_plans.h"
 #include "jit/cpu/row_worker.h"
 #include "jit/cpu/streaming_stores.h"
+#include "jit/loops/recent_plans.h"
 #include "tensor/cpu/elementwise/operands.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/parallel.h"

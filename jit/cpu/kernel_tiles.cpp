@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "jit/loops/recent_plans.h"
 #include "jit/cpu/row_worker.h"
+#include "jit/loops/recent_plans.h"
 #include "tensor/cpu/element_size.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "tensor/host_view.h"
 #include "tensor/cuda/axes.h"
+#include "tensor/host_view.h"
 #include "tensor/shape.h"
 
 namespace kiln::jit {

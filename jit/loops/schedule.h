@@ -28,10 +28,10 @@ struct StoreSchedule {
 };
 
 struct NestSchedule {
-  int unroll = 1;                     // vectors that one turn of the loop computes. Emitter
-  bool of_rows = false;               // of interleaved rows: the nest works on one number a row alone. Launch
-  // Goes on with each row where the nest before ends with it, in one launch of a card: what that reduced is in
-  // registers. Such nests are compiled together. CUDA's emitter and launch.
+  int unroll = 1;        // vectors that one turn of the loop computes. Emitter
+  bool of_rows = false;  // of interleaved rows: the nest works on one number a row alone. Launch
+  // Goes on with each row where the nest before ends with it, in one launch of a card: what that reduced is
+  // in registers. Such nests are compiled together. CUDA's emitter and launch.
   bool joins = false;
   std::vector<LoadSchedule> loads;    // by load of the nest
   std::vector<StoreSchedule> stores;  // by store

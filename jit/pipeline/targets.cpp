@@ -11,8 +11,7 @@ namespace {
 
 std::atomic<const Target*>& target_at(Device::Kind kind) {
   static std::array<std::atomic<const Target*>, 3> targets{
-      &cpu_target(),
-      &cuda_target(),
+      &cpu_target(), &cuda_target(),
       nullptr,  // Guarded
   };
   return targets[static_cast<std::size_t>(kind)];

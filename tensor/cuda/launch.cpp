@@ -25,7 +25,6 @@ void run(Context& context, const Launch& launch, std::span<void* const> argument
                                                               1, 1, launch.shared_bytes, context.stream(),
                                                               const_cast<void**>(arguments.data()), nullptr));
   wait_where_awaited(context);
-  wait_where_awaited(context);
 }
 
 }  // namespace kiln::cuda

@@ -80,8 +80,8 @@ class Staging {
   }
 
   Context& context_;
-  // Waiting may end in the error of an op, which may be made of elements that are copied here: that copy comes
-  // within the one that ends.
+  // Waiting may end in the error of an op, which may be made of elements that are copied here: that copy
+  // comes within the one that ends.
   std::recursive_mutex mutex_;
   std::array<Piece, kPieces> pieces_;
   std::size_t turn_ = 0;

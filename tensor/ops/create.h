@@ -26,7 +26,8 @@ std::variant<RealSpacing, WholeSpacing> spacing_of(const Attrs& attrs, const Ten
 // Of tril and triu. Diagonals further out than any matrix are all alike.
 std::int64_t triangle_diagonal(const Attrs& attrs);
 
-// Where the largest index decides the type of one_hot's result: there must be one, found on the index's device.
+// Where the largest index decides the type of one_hot's result: there must be one, found on the index's
+// device.
 void check_some_class(const Tensor& index);
 Tensor largest_index(const Tensor& index);
 TensorType one_hot_type(const Tensor& index, std::int64_t largest);

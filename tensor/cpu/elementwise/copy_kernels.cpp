@@ -1,8 +1,8 @@
 // Kernels of the rows that copy elements: between dtypes and layouts, and of one number.
 #include "tensor/cpu/backend.h"
-#include "tensor/transfer.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/ops/rules.h"
+#include "tensor/transfer.h"
 
 namespace kiln::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // The fake driver: modules, functions and launches.
-#include <utility>
 #include <algorithm>
+#include <utility>
 
 #include "tests/cuda/fake/capture.h"
 #include "tests/cuda/fake/card.h"

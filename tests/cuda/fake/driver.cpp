@@ -1,7 +1,7 @@
 // The fake driver: start, errors, cards and contexts.
-#include <utility>
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tests/cuda/fake/card.h"
 #include "tests/cuda/fake/entries.h"

@@ -1,10 +1,10 @@
 #include "tests/cuda/fake/host_memory.h"
 
-#include <utility>
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "tests/cuda/fake/state.h"
 

@@ -1,8 +1,8 @@
 #include "tests/cuda/fake/kernel_text.h"
 
-#include <utility>
 #include <optional>
 #include <regex>
+#include <utility>
 #include <vector>
 
 namespace kiln::fake {

@@ -1,9 +1,9 @@
 #include "tests/cuda/fake/modules.h"
 
-#include <utility>
 #include <dlfcn.h>
 #include <elf.h>
 #include <unistd.h>
+#include <utility>
 
 #include <cstdio>
 #include <cstdlib>
