@@ -215,15 +215,15 @@ TEST_CASE("nodes of a device without a compiler say so, and stay apart from othe
       "  %b = neg(%a) : f32[100]\n"
       "  return %b\n"
       "}\n");
-  const Device cuda{Device::Kind::Cuda, 1};
+  const Device bare{Device::Kind::Guarded, 0};
   CHECK(target_of(Device{}) == &cpu_target());
-  CHECK(target_of(cuda) == nullptr);
+  CHECK(target_of(bare) == nullptr);
   Graph moved = graph;
-  for (Value& each : moved.values) each.type.device = cuda;
+  for (Value& each : moved.values) each.type.device = bare;
   CHECK(why_not_lowered(graph, graph.nodes[0]).empty());
-  CHECK(why_not_lowered(moved, moved.nodes[0]) == "there is no compiler of kernels for cuda:1");
+  CHECK(why_not_lowered(moved, moved.nodes[0]) == "there is no compiler of kernels for guarded");
   CHECK(find_groups(moved).groups.empty());
-  const ReplacedTarget one(Device::Kind::Cuda, plain_target());
+  const ReplacedTarget one(Device::Kind::Guarded, plain_target());
   CHECK(why_not_lowered(moved, moved.nodes[0]).empty());
   CHECK(find_groups(moved).groups.size() == 1);
   CHECK(find_groups(moved).groups[0].target == &plain_target());

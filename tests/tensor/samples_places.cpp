@@ -212,6 +212,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_sa
       {"unfold", unfold_samples},
       {"cast", [] { return Samples{{{real({2, 3})}, {{"dtype", DType::F64}}}}; }},
       {"clone", like},
+      {"transfer", [] { return Samples{{{real({2, 3})}, {{"device", Device{}}}}}; }},
       {"cat", joined_samples},
       {"stack", joined_samples},
       {"flip",
