@@ -301,8 +301,7 @@ constexpr std::array<Command, 18> kCommands{{
      stage<"cuda">},
     {"ptx", "f(x)", "Compiling", "the kernels of a call in PTX, the instructions of cards",
      "NVRTC makes it, for the first card or for compute capability 9.0. What runs is code for the card "
-     "itself.\n\n"
-     "kiln> :ptx (x => x * 2 + 1)(ones(3).cuda())\n",
+     "itself. Without NVRTC it is an error, which says how to get it: `:devices` tells whether it is here.\n",
      stage<"ptx">},
     {"program", "f(x)", "Compiling", "what a compiled call does, and what becomes of its memory",
      "Instructions in the order in which they run, with the bytes that each allocates, what it computes "

@@ -139,12 +139,10 @@ void copy_there(const Tensor& target, const Tensor& source) {
 
 // By way of memory in order, unless the target is that.
 void copy_from_elsewhere(const Tensor& target, const Tensor& source) {
-  static const Attrs transfer(OpTable::get().at("transfer"));
   const bool is_direct =
       target.is_contiguous() && target.dtype() == source.dtype() && target.sizes() == source.sizes();
   const Tensor there = is_direct ? target : Tensor::empty(source.sizes(), source.dtype(), target.device());
-  Stream none;
-  transfer_elements(*transfer.op(), transfer, {&source, 1}, {&there, 1}, none);
+  transfer(there, source);
   if (!is_direct) copy_there(target, there);
 }
 
