@@ -31,7 +31,7 @@ struct Elementwise {
   std::array<ElementwiseOperand, kMostOperands> operands{};
   std::function<OpError(std::int64_t)> refusal{};  // empty where no element is refused
   Tensor refused{};                                // i32[1] or nothing: set where an element is
-  Tensor unless{};                                 // likewise: nothing is done where it is set
+  Tensor unless{};                                 // absent, or a word of the card: set, nothing is done
 };
 
 // Computes into a result of any layout without overlap, and of any dtype, which may be just the elements of

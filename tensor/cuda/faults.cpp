@@ -112,7 +112,7 @@ void check_faults(Context& context, bool is_done) {
   const Pending first = std::move(*refused);
   forget(faults);
   lock.unlock();                        // the error may be made of elements on the card
-  if (!is_done) context.synchronize();  // nobody is told of what launches after it meet
+  if (!is_done) context.synchronize();  // what launches after it meet is told to no one else
   throw DelayedError(first.refusal(detail), first.place);
 }
 

@@ -14,7 +14,7 @@ struct FoldJob {
   Axes<1> inner;  // along a sequence
   const void* input;
   void* result;  // or none
-  void* places;  // likewise
+  void* places;  // as above
   void* parts;   // accumulators [outputs, blocks]
   void* fewer;   // of `fold_parts` where their combinations go; none: to the results
 };
