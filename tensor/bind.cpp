@@ -216,7 +216,7 @@ Tensors run_counted(const Op& op, const Kernel& kernel, Inputs inputs, const Att
   return outputs;
 }
 
-// Memory for the results of an op, whose name the error has where there is none left.
+// Allocates the results of an op. Where no memory is left, the error names the op.
 template <class Make>
 auto memory_for(const Op& op, const Make& make) {
   try {

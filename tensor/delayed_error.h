@@ -12,7 +12,7 @@ namespace kiln {
 // Where the program was, as what runs it keeps it.
 using ProgramPlace = std::shared_ptr<const void>;
 struct KeptPlace {
-  ProgramPlace place;       // null where nobody says
+  ProgramPlace place;       // null where no program runs
   bool is_awaited = false;  // the program goes on only when it is known that nothing failed here
 };
 // `source` is asked on whichever thread gives work to a device. An empty one ends that.

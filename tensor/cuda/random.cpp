@@ -81,7 +81,8 @@ void randint(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
   draw_into(outputs[0], "Integers", kWidePerBlock, job);
 }
 
-// What is told of a chance that is none. It may have been written over since.
+// The error of the first element that is no probability. The tensor may have been written over since the
+// launch: then the error does not name the element's value.
 OpError refused_chance(const Tensor& chances, std::int64_t at) {
   const Tensor chance = element_on_host(chances, at);
   try {

@@ -65,7 +65,8 @@ std::vector<TensorType> sized_infer(std::span<const TensorType>, const Attrs& at
   return {{dtype_attr(attrs, default_float()), device_attr(attrs), attrs.get<Dims>("size")}};
 }
 
-// That of the number where it is a tensor. One of the host goes anywhere, as everywhere.
+// The device that is named, else that of the value where the value is a tensor. A tensor of the host may fill
+// a result on any device.
 Device full_device(const TensorType& number, const Attrs& attrs) {
   if (number.is_number) return device_attr(attrs);
   const Device device = device_attr(attrs, number.device);

@@ -28,7 +28,7 @@ Agreement::Outcome Agreement::outcome(const Run& run, Device device) const {
   generator().offset = 3;
   try {
     for (const Tensor& each : run(device)) found.results.push_back(ops::to(each, Device{}));
-    settle_devices();  // for results without elements nobody waits
+    settle_devices();  // the host copies no result without elements, so it waits here
   } catch (const OpError& error) {
     found.error = std::string(name(error.kind())) + ": " + error.message();
   }

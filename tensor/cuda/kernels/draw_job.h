@@ -13,7 +13,8 @@ struct DrawJob {
   unsigned long long range;  // how many integers, or below which word an element is 1: at most 2^32
   const void* chances;       // one for each element
   void* result;
-  unsigned long long* fault;  // what a chance that is none is told by, beside the launch's number
+  unsigned long long*
+      fault;  // the word that an element which is no probability lowers (tensor/cuda/faults.h)
   unsigned long long launch;
 };
 

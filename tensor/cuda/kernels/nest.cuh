@@ -16,7 +16,7 @@ struct Arguments {
   Axes<kOperands> inner;             // within a row
   void* data[kOperands + kResults];  // results of reductions have no axes
   Count numbers[kNumbers + 1];       // sizes, and one word that is not used
-  unsigned long long* fault;  // what an element that an op refuses is told by, beside the launch's number
+  unsigned long long* fault;  // the word that an element which an op refuses lowers (tensor/cuda/faults.h)
   unsigned long long launch;
 };
 

@@ -24,7 +24,7 @@ struct PlacesJob {
   const void* indices;
   void* sums;  // in which sums are made, [planes, places]
   void* result;
-  unsigned long long* fault;  // what an index that is none is told by, beside the launch's number
+  unsigned long long* fault;  // the word that an index out of range lowers (tensor/cuda/faults.h)
   unsigned long long launch;
 };
 
