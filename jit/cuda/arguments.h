@@ -41,7 +41,7 @@ class ArgumentWords {
     words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);
     words_.back() = launch;
   }
-  std::span<std::uint64_t> words() { return words_; }
+  std::span<const std::uint64_t> words() const { return words_; }
 
  private:
   void add(const WalkAxes& axes);

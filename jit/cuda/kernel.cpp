@@ -105,8 +105,8 @@ class CudaKernel final : public Kernel {
       }
       for (std::size_t k = 0; k < slots_of(nest); ++k)
         words.put_data(operand++, slots_[k] ? slots_[k].raw() : nullptr);
-      void* argument = words.words().data();
-      launch(p, nest.row_rank > 0 ? plan_.rows * plan_.blocks * kLanes : plan_.length, {&argument, 1});
+      const cuda::Argument all[] = {bytes_of(words)};
+      launch(p, nest.row_rank > 0 ? plan_.rows * plan_.blocks * kLanes : plan_.length, all);
       for (std::size_t k = 0; k < nest.reductions.size(); ++k) finish(nest.reductions[k], parts[k]);
     }
 
@@ -114,9 +114,9 @@ class CudaKernel final : public Kernel {
     void joined_passes(std::size_t begin, std::size_t end) {
       std::vector<ArgumentWords> words;
       for (std::size_t p = begin; p < end; ++p) words.push_back(arguments(p));
-      std::vector<void*> pointers;
-      for (ArgumentWords& each : words) pointers.push_back(each.words().data());
-      launch(begin, plan_.rows * kLanes, pointers);
+      std::vector<cuda::Argument> all;
+      for (const ArgumentWords& each : words) all.push_back(bytes_of(each));
+      launch(begin, plan_.rows * kLanes, all);
     }
 
     // With the operands of a pass.
@@ -164,12 +164,16 @@ class CudaKernel final : public Kernel {
       return made.raw_writable() + static_cast<std::size_t>(planned.offset) * size_of(made.dtype());
     }
 
-    void launch(std::size_t p, std::int64_t threads, std::span<void* const> arguments) {
+    void launch(std::size_t p, std::int64_t threads, std::span<const cuda::Argument> arguments) {
       if (threads == 0) return;
       const auto& function = *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
       const cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), function.name),
                                 .threads = threads};
       cuda::run(context_, launch, arguments);
+    }
+
+    static cuda::Argument bytes_of(const ArgumentWords& words) {
+      return {words.words().data(), words.words().size_bytes()};
     }
 
     static bool may_fail(const LoopNest& nest) {
@@ -186,11 +190,9 @@ class CudaKernel final : public Kernel {
           fmt::format(kTreeText, cuda_combine(reduction.combine), cuda_element(reduction.accumulator));
       cuda::Launch launch{.function = cuda::function_of(context_, text, "fold_rows"),
                           .threads = plan_.rows * 256};
-      std::byte* from = parts.raw_writable();
-      std::byte* to = slot.raw_writable();
-      std::int64_t rows = plan_.rows, blocks = plan_.blocks;
-      void* arguments[] = {&from, &to, &rows, &blocks};
-      cuda::run(context_, launch, arguments);
+      std::byte* const from = parts.raw_writable();
+      std::byte* const to = slot.raw_writable();
+      cuda::run(context_, launch, from, to, plan_.rows, plan_.blocks);
     }
 
     const CudaKernel& kernel_;

@@ -118,9 +118,7 @@ void transpose(const Tensor& target, const Tensor& source, const WalkAxes& walk,
   const std::string text =
       fmt::format(kTransposeText, kThreadsOfBlock, symbol, element_name(bits_of(source.dtype())),
                   element_name(source.dtype()), element_name(target.dtype()));
-  void* arguments[] = {&job};
-  run(context, {.function = function_of(context, text, symbol), .threads = job.tiles * kThreadsOfBlock},
-      arguments);
+  run(context, {.function = function_of(context, text, symbol), .threads = job.tiles * kThreadsOfBlock}, job);
 }
 
 // Both on the card, and apart.

@@ -46,8 +46,7 @@ void launch(const Tensor& result, const Form& form, Job job) {
   const std::string text =
       fmt::format(kText, fmt::arg("threads", kThreadsOfBlock), fmt::arg("name", form.name),
                   fmt::arg("job", form.job), fmt::arg("body", form.body));
-  void* arguments[] = {&job};
-  run(context, {.function = function_of(context, text, form.name), .threads = job.count}, arguments);
+  run(context, {.function = function_of(context, text, form.name), .threads = job.count}, job);
 }
 
 // ---- Copies and fills ------------------------------------------------------------------------------------

@@ -210,11 +210,10 @@ class Run {
       job.fault = reinterpret_cast<unsigned long long*>(const_cast<std::uint64_t*>(ticket.word));
       job.launch = ticket.launch;
     }
-    void* arguments[] = {&job};
     run(context_,
         {.function = by_vectors ? functions_.vectors : functions_.strided,
          .threads = std::max(job.count, job.rest)},
-        arguments);
+        job);
   }
 
   ElementwiseJob job_of(const Piece& piece) const {

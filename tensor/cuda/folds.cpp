@@ -99,11 +99,9 @@ Tensor laid_out(const Tensor& x, const IntDims& reduced) {
 
 // Each walk is a program of its own: few reductions need more than one.
 void launch(Context& context, const Form& form, const char* walk, const FoldJob& job, std::int64_t threads) {
-  FoldJob argument = job;
-  void* arguments[] = {&argument};
   run(context,
       {.function = function_of(context, fmt::format(kText, form.type, walk), "fold_all"), .threads = threads},
-      arguments);
+      job);
 }
 
 std::int64_t group_of(std::int64_t lanes) {

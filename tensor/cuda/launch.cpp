@@ -1,6 +1,7 @@
 #include "tensor/cuda/launch.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tensor/cuda/faults.h"
 #include "tensor/integers.h"
@@ -15,15 +16,17 @@ constexpr std::int64_t kBlocksOfMultiprocessor = 32;
 
 }  // namespace
 
-void run(Context& context, const Launch& launch, std::span<void* const> arguments) {
+void run(Context& context, const Launch& launch, std::span<const Argument> arguments) {
   if (launch.threads == 0) return;
   check_interrupt();
   const std::int64_t wanted = ceil_divide(launch.threads, std::int64_t{kThreadsOfBlock});
   const auto blocks =
       static_cast<unsigned>(std::min(wanted, context.multiprocessors() * kBlocksOfMultiprocessor));
-  context.check("cuLaunchKernel", driver().api.cuLaunchKernel(launch.function, blocks, 1, 1, kThreadsOfBlock,
-                                                              1, 1, launch.shared_bytes, context.stream(),
-                                                              const_cast<void**>(arguments.data()), nullptr));
+  std::vector<void*> places;
+  for (const Argument& each : arguments) places.push_back(const_cast<void*>(each.data));
+  context.check("cuLaunchKernel",
+                driver().api.cuLaunchKernel(launch.function, blocks, 1, 1, kThreadsOfBlock, 1, 1,
+                                            launch.shared_bytes, context.stream(), places.data(), nullptr));
   wait_where_awaited(context);
 }
 

@@ -1,8 +1,10 @@
 // Owns giving a kernel to the stream of a card.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "tensor/cuda/context.h"
 
@@ -17,7 +19,21 @@ struct Launch {
   unsigned shared_bytes = 0;  // of dynamic shared memory of a block
 };
 
-// The arguments are read before this returns. Throws OpError (Device).
-void run(Context& context, const Launch& launch, std::span<void* const> arguments);
+// The bytes of one argument of a kernel, which are read before `run` returns.
+struct Argument {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+// Throws OpError (Device).
+void run(Context& context, const Launch& launch, std::span<const Argument> arguments);
+
+// Arguments of the types that the kernel declares.
+template <class... T>
+  requires(std::is_trivially_copyable_v<T> && ...)
+void run(Context& context, const Launch& launch, const T&... arguments) {
+  const Argument all[] = {Argument{&arguments, sizeof(T)}...};
+  run(context, launch, std::span<const Argument>(all));
+}
 
 }  // namespace kiln::cuda

@@ -52,9 +52,8 @@ void pool(const std::string& body, PoolJob job, const Tensor& x, const Tensor& r
   job.input = x.raw();
   job.result = result.raw_writable();
   Context& context = Context::of(result.device());
-  void* arguments[] = {&job};
   run(context, {.function = function_of(context, fmt::format(kPoolText, body), "pool"), .threads = threads},
-      arguments);
+      job);
 }
 
 std::string body_of(std::string_view name, DType dtype) {
@@ -128,10 +127,9 @@ void add_at_places(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&)
                 .launch = ticket.launch};
   const std::string text =
       fmt::format(kPlacesText, element_name(y.dtype()), element_name(wide), element_name(indices.dtype()));
-  void* arguments[] = {&job};
   run(context,
       {.function = function_of(context, text, "add_places"), .threads = planes * job.parts * kReductionLanes},
-      arguments);
+      job);
 }
 
 }  // namespace

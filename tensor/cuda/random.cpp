@@ -39,11 +39,10 @@ void draw_into(const Tensor& result, const char* what, std::int64_t per_block, D
   job.result = result.raw_writable();
   Context& context = Context::of(result.device());
   const std::string text = fmt::format(kText, what, element_name(result.dtype()));
-  void* arguments[] = {&job};
   run(context,
       {.function = function_of(context, text, "draw_all"),
        .threads = ceil_divide(static_cast<std::int64_t>(job.count), per_block)},
-      arguments);
+      job);
 }
 
 std::int64_t floats_per_block(DType dtype) { return dtype == DType::F64 ? kWidePerBlock : kNarrowPerBlock; }

@@ -58,10 +58,9 @@ void scan(const Form& form, const Tensor& x, int dim, const Tensor& result, cons
   }
   Context& context = Context::of(x.device());
   const auto launch = [&](const char* walk, std::int64_t threads) {
-    void* arguments[] = {&job};
     run(context,
         {.function = function_of(context, fmt::format(kText, form.type, walk), "scan"), .threads = threads},
-        arguments);
+        job);
   };
   const Count sequences = job.outer * job.inner;
   const bool along_memory = job.inner == 1;

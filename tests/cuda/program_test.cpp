@@ -141,10 +141,9 @@ TEST_CASE("a launch of any size does all of its work, once", "[cuda]") {
             const Tensor x = ops::to(make(Dims{count}, DType::I64, [](std::int64_t) { return 0.0; }), card);
             std::byte* to = x.raw_writable();
             long long work = count;
-            void* arguments[] = {&to, &work};
             cuda::run(context,
-                      {.function = cuda::function_of(context, kNumbering, "number"), .threads = count},
-                      arguments);
+                      {.function = cuda::function_of(context, kNumbering, "number"), .threads = count}, to,
+                      work);
             if (!same_bits(ops::to(x, Device{}), ops::arange(1, count + 1))) return std::to_string(count);
           }
           return "";
