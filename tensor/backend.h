@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +77,17 @@ class Kernels {
 
 // ---- Devices ---------------------------------------------------------------------------------------------
 
+// A call whose work a device is given again and again, with operands of the same types: it may become one
+// command.
+class RepeatedCall {
+ public:
+  virtual ~RepeatedCall() = default;
+  // Runs `call`, once. What it throws is thrown when the work before that was given.
+  virtual void run(const std::function<void()>& call) = 0;
+  // How often all of it was one command.
+  virtual std::int64_t launches() const = 0;
+};
+
 // One device that computes. Its memory is a row of its own (tensor/device_memory.h).
 class Backend {
  public:
@@ -83,6 +97,9 @@ class Backend {
   virtual Stream& stream() = 0;
   // Waits until all is done that the stream was given.
   virtual void synchronize(Stream& stream) = 0;
+
+  // Of one program for one choice of sizes; null where the device has no such thing.
+  virtual std::unique_ptr<RepeatedCall> repeated_call() { return nullptr; }
 
   const Kernels& kernels() const { return *kernels_; }
 

@@ -1,5 +1,7 @@
 #include "jit/runtime/executable.h"
 
+#include <algorithm>
+
 #include "jit/graph/evaluate.h"
 #include "jit/loops/kernel_op.h"
 #include "jit/runtime/call.h"
@@ -15,6 +17,13 @@ std::uint64_t hash_of(const SymbolValues& symbols) {
   for (const auto& [symbol, value] : symbols)
     hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9E3779B97F4A7C15U;
   return hash;
+}
+
+// Where the graph computes, if it computes at one device beside the host.
+std::unique_ptr<RepeatedCall> repeated_call(const Graph& graph) {
+  const auto there = std::ranges::find_if(
+      graph.values, [](const Value& each) { return !each.type.is_number && !is_on_host(each.type.device); });
+  return there == graph.values.end() ? nullptr : backend_of(there->type.device).repeated_call();
 }
 
 }  // namespace
@@ -53,6 +62,7 @@ Specialization Executable::specialize(const SymbolValues& symbols) const {
     made.prebuilt.push_back(each.operand.is_number() ? number_tensor(each.operand.number, symbols)
                                                      : each.constant);
   }
+  made.repeated = repeated_call(graph_);
   return made;
 }
 
@@ -88,7 +98,10 @@ Tensors Executable::run(Inputs arguments, Tensors* taken, const SymbolValues& sy
   const BoundPrograms::Use bound = bound_.find(graph_, program_, *known, arguments);
   Call call(program_, *known, arguments, progress, bound.program());
   if (taken != nullptr) taken->clear();  // the call has them
-  return call.run();
+  if (known->repeated == nullptr) return call.run();
+  Tensors results;
+  known->repeated->run([&] { results = call.run(); });
+  return results;
 }
 
 }  // namespace kiln::jit

@@ -11,6 +11,7 @@
 
 #include "jit/graph/graph.h"
 #include "jit/shape_rules.h"
+#include "tensor/backend.h"
 
 namespace kiln::jit {
 
@@ -159,6 +160,7 @@ struct Specialization {
   std::vector<std::unique_ptr<const Attrs>> own;  // of those that follow symbols
   std::vector<Tensor> prebuilt;
   std::vector<Dims> bases;
+  std::unique_ptr<RepeatedCall> repeated;  // of programs for a device that does a call's work at one command
 };
 
 // How far a run came, for whoever catches what it throws.

@@ -8,6 +8,7 @@
 #include "tensor/cuda/kernels.h"
 #include "tensor/cuda/on_host.h"
 #include "tensor/cuda/refusal.h"
+#include "tensor/cuda/repeated_call.h"
 #include "tensor/transfer.h"
 
 namespace kiln::cuda {
@@ -43,8 +44,11 @@ class Cuda final : public Backend {
   explicit Cuda(Device device) : Backend(column()), stream_{device} {}
 
   Stream& stream() override {
-    stream_.handle = Context::of(stream_.device).stream();
+    stream_.handle = Context::of(stream_.device).stream_itself();
     return stream_;
+  }
+  std::unique_ptr<kiln::RepeatedCall> repeated_call() override {
+    return std::make_unique<RepeatedCall>(stream_.device);
   }
   void synchronize(Stream& stream) override { Context::of(stream.device).synchronize(); }
 

@@ -11,6 +11,7 @@
 
 #include "tensor/cuda/faults.h"
 #include "tensor/cuda/refusal.h"
+#include "tensor/cuda/work.h"
 #include "tensor/error.h"
 #include "tensor/interrupt.h"
 
@@ -121,7 +122,13 @@ void Context::wait_for(std::string_view entry, Result (*query)(const Context&, v
   }
 }
 
+StreamHandle Context::stream() const {
+  give_kept_back(*this);
+  return stream_;
+}
+
 void Context::synchronize() {
+  give_kept_back(*this);
   wait_for(
       "cuStreamQuery", [](const Context& context, void*) { return api().cuStreamQuery(context.stream_); },
       nullptr);

@@ -27,7 +27,10 @@ class Context {
   Device device() const { return device_; }
   const Card& card() const { return card_; }
   ContextHandle handle() const { return handle_; }
-  StreamHandle stream() const { return stream_; }
+  // To give work at once: what is kept back (work.h) is given before this returns.
+  StreamHandle stream() const;
+  // The same for what has no order with work that is kept back.
+  StreamHandle stream_itself() const { return stream_; }
   int attribute(int which) const;  // of the card, as cuDeviceGetAttribute gives it
   std::int64_t multiprocessors() const { return multiprocessors_; }
   bool has_pools() const { return has_pools_; }  // does the driver give memory in the order of a stream?

@@ -162,13 +162,16 @@ bool fill_memory(const Tensor& target, std::uint64_t bits) {
   const auto to = reinterpret_cast<Address>(target.raw_writable());
   const std::size_t bytes = static_cast<std::size_t>(walk.sizes[0]) * size_of(target.dtype());
   if (word == (word & 0xffU) * 0x01010101U) {
-    context.check("cuMemsetD8Async", driver().api.cuMemsetD8Async(to, static_cast<unsigned char>(word), bytes,
-                                                                  context.stream()));
+    give(context, OtherWork{"cuMemsetD8Async", {to, word, bytes}, [=](StreamHandle stream) {
+                              return driver().api.cuMemsetD8Async(to, static_cast<unsigned char>(word), bytes,
+                                                                  stream);
+                            }});
     return true;
   }
   if (to % sizeof(word) != 0 || bytes % sizeof(word) != 0) return false;
-  context.check("cuMemsetD32Async",
-                driver().api.cuMemsetD32Async(to, word, bytes / sizeof(word), context.stream()));
+  give(context, OtherWork{"cuMemsetD32Async", {to, word, bytes}, [=](StreamHandle stream) {
+                            return driver().api.cuMemsetD32Async(to, word, bytes / sizeof(word), stream);
+                          }});
   return true;
 }
 

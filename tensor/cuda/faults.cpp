@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tensor/cuda/work.h"
 #include "tensor/delayed_error.h"
 
 namespace kiln::cuda {
@@ -98,7 +99,7 @@ void check_faults(Context& context, bool is_done) {
   if (faults.word == nullptr) return;
   const std::uint64_t found = std::atomic_ref(*faults.word).exchange(kNothing);
   if (found == kNothing) {
-    if (is_done) forget(faults);
+    if (is_done && !is_kept_back_elsewhere(context.device())) forget(faults);
     return;
   }
   const std::uint64_t launch = found >> kDetailBits;

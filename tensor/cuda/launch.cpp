@@ -1,7 +1,7 @@
 #include "tensor/cuda/launch.h"
 
 #include <algorithm>
-#include <vector>
+#include <utility>
 
 #include "tensor/cuda/faults.h"
 #include "tensor/integers.h"
@@ -22,11 +22,9 @@ void run(Context& context, const Launch& launch, std::span<const Argument> argum
   const std::int64_t wanted = ceil_divide(launch.threads, std::int64_t{kThreadsOfBlock});
   const auto blocks =
       static_cast<unsigned>(std::min(wanted, context.multiprocessors() * kBlocksOfMultiprocessor));
-  std::vector<void*> places;
-  for (const Argument& each : arguments) places.push_back(const_cast<void*>(each.data));
-  context.check("cuLaunchKernel",
-                driver().api.cuLaunchKernel(launch.function, blocks, 1, 1, kThreadsOfBlock, 1, 1,
-                                            launch.shared_bytes, context.stream(), places.data(), nullptr));
+  KernelWork work{launch.function, blocks, launch.shared_bytes, {}, {}};
+  for (const Argument& each : arguments) work.add(each);
+  give(context, std::move(work));
   wait_where_awaited(context);
 }
 

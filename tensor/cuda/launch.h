@@ -1,16 +1,13 @@
 // Owns giving a kernel to the stream of a card.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
-#include "tensor/cuda/context.h"
+#include "tensor/cuda/work.h"
 
 namespace kiln::cuda {
-
-inline constexpr unsigned kThreadsOfBlock = 256;
 
 // Kernels go through their work in strides of the whole grid, so that there may be less threads than work.
 struct Launch {
@@ -19,13 +16,7 @@ struct Launch {
   unsigned shared_bytes = 0;  // of dynamic shared memory of a block
 };
 
-// The bytes of one argument of a kernel, which are read before `run` returns.
-struct Argument {
-  const void* data = nullptr;
-  std::size_t bytes = 0;
-};
-
-// Throws OpError (Device).
+// The bytes of arguments are read before this returns. Throws OpError (Device).
 void run(Context& context, const Launch& launch, std::span<const Argument> arguments);
 
 // Arguments of the types that the kernel declares.

@@ -12,6 +12,7 @@
 
 #include "tensor/cuda/context.h"
 #include "tensor/cuda/staging.h"
+#include "tensor/cuda/work.h"
 #include "tensor/error.h"
 #include "tensor/integers.h"
 #include "tensor/memory.h"
@@ -38,7 +39,8 @@ class Heap {
   std::byte* take(Context& context, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (bytes > limit_ || use_.live_bytes > limit_ - bytes) memory::refuse_memory(bytes, use_, limit_);
-    std::byte* const block = reused(block_bytes(bytes));
+    std::byte* block = keeps_back(context.device()) ? reused(held_, block_bytes(bytes)) : nullptr;
+    if (block == nullptr) block = reused(free_, block_bytes(bytes));
     std::byte* const data = block != nullptr ? block : fresh(context, bytes);
     use_.live_bytes += bytes;
     use_.peak_bytes = std::max(use_.peak_bytes, use_.live_bytes);
@@ -46,11 +48,11 @@ class Heap {
     return data;
   }
 
-  void give(std::byte* data, std::size_t bytes) {
+  void give(std::byte* data, std::size_t bytes, bool is_keeping) {
     const std::lock_guard lock(mutex_);
     use_.live_bytes -= bytes;
     --use_.live_buffers;
-    free_[block_bytes(bytes)].push_back(data);
+    (is_keeping ? held_ : free_)[block_bytes(bytes)].push_back(data);
     kept_bytes_ += block_bytes(bytes);
   }
 
@@ -59,10 +61,16 @@ class Heap {
     return trim_locked(context);
   }
 
+  void release_held() {
+    const std::lock_guard lock(mutex_);
+    release_held_locked();
+  }
+
   // Of a card that is lost: its blocks are no longer there.
   void forget() {
     const std::lock_guard lock(mutex_);
     free_.clear();
+    held_.clear();
     kept_bytes_ = 0;
   }
 
@@ -84,9 +92,11 @@ class Heap {
   }
 
  private:
-  std::byte* reused(std::size_t size) {
-    const auto place = free_.find(size);
-    if (place == free_.end() || place->second.empty()) return nullptr;
+  using Blocks = std::map<std::size_t, std::vector<std::byte*>>;  // by size
+
+  std::byte* reused(Blocks& blocks, std::size_t size) {
+    const auto place = blocks.find(size);
+    if (place == blocks.end() || place->second.empty()) return nullptr;
     std::byte* const block = place->second.back();
     place->second.pop_back();
     kept_bytes_ -= size;
@@ -105,7 +115,7 @@ class Heap {
   }
 
   static Result ask(const Context& context, Address& address, std::size_t size) {
-    return context.has_pools() ? api().cuMemAllocAsync(&address, size, context.stream())
+    return context.has_pools() ? api().cuMemAllocAsync(&address, size, context.stream_itself())
                                : api().cuMemAlloc_v2(&address, size);
   }
   static Result hand_back(const Context& context, Address address) {
@@ -113,7 +123,17 @@ class Heap {
                                : api().cuMemFree_v2(address);
   }
 
+  void release_held_locked() {
+    for (auto& [size, blocks] : held_) {
+      std::vector<std::byte*>& free = free_[size];
+      free.insert(free.end(), blocks.begin(), blocks.end());
+    }
+    held_.clear();
+  }
+
   std::size_t trim_locked(Context& context) {
+    give_kept_back(context);
+    if (keeps_back(context.device())) release_held_locked();
     for (const auto& [size, blocks] : free_) {
       for (std::byte* const each : blocks) context.note(hand_back(context, reinterpret_cast<Address>(each)));
     }
@@ -128,7 +148,8 @@ class Heap {
   }
 
   std::mutex mutex_;
-  std::map<std::size_t, std::vector<std::byte*>> free_;  // by size
+  Blocks free_;
+  Blocks held_;  // by the thread that keeps back work
   std::size_t kept_bytes_ = 0;
   std::size_t limit_ = std::numeric_limits<std::size_t>::max();
   MemoryUse use_{};
@@ -149,7 +170,7 @@ std::byte* allocate(Device device, std::size_t bytes) {
 }
 
 void free_data(Device device, std::byte* data, std::size_t bytes) {
-  heap_of(device).give(data, bytes);
+  heap_of(device).give(data, bytes, keeps_back(device));
   if (Context::made_for(device) == nullptr) heap_of(device).forget();
 }
 
@@ -174,6 +195,8 @@ std::string details(Device device) {
 }
 
 }  // namespace
+
+void release_held(Device device) { heap_of(device).release_held(); }
 
 std::size_t trim(Device device) { return heap_of(device).trim(Context::of(device)); }
 

@@ -8,6 +8,10 @@ namespace kiln::cuda {
 
 extern const DeviceMemory kMemory;
 
+// What a thread frees while it keeps back work (work.h) is for itself alone: the work that read it comes
+// later than what other threads give. This makes it free for all.
+void release_held(Device device);
+
 // Gives all free blocks of a card back to the driver, when the work on them is done. Gives their bytes.
 std::size_t trim(Device device);
 

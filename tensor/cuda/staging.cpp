@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "tensor/cuda/context.h"
+#include "tensor/cuda/work.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::cuda {
@@ -121,10 +121,11 @@ void copy(DevicePlace to, DevicePlace from, std::size_t bytes) {
   } else if (is_on_host(to.device)) {
     staging_of(Context::of(from.device)).download(to.data, from.data, bytes);
   } else if (to.device == from.device) {
-    Context& context = Context::of(to.device);
-    context.check(
-        "cuMemcpyDtoDAsync_v2",
-        api().cuMemcpyDtoDAsync_v2(address_of(to.data), address_of(from.data), bytes, context.stream()));
+    const Address target = address_of(to.data), source = address_of(from.data);
+    give(Context::of(to.device),
+         OtherWork{"cuMemcpyDtoDAsync_v2", {target, source, bytes}, [=](StreamHandle stream) {
+                     return api().cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
+                   }});
   } else {
     copy_between(to, from, bytes);
   }
