@@ -1,5 +1,9 @@
 #include "jit/cuda/arguments.h"
 
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
 namespace kiln::jit {
 
 ArgumentWords::ArgumentWords(const NestArguments& given, std::size_t results,
@@ -10,8 +14,16 @@ ArgumentWords::ArgumentWords(const NestArguments& given, std::size_t results,
   add(given.inner);
   data_ = words_.size();
   words_.resize(data_ + given.outer.strides.size() + results);
+  numbers_ = words_.size();
   for (const std::int64_t each : numbers) words_.push_back(word(each));
   words_.resize(words_.size() + 3);  // the word that is not used, and those of the launch
+}
+
+void ArgumentWords::put_draw(std::size_t first, const cuda::DrawJob& draw) {
+  const std::uint64_t words[kDrawWords] = {draw.seed, draw.offset, std::bit_cast<std::uint64_t>(draw.a),
+                                           std::bit_cast<std::uint64_t>(draw.b), draw.range};
+  std::copy(std::begin(words), std::end(words),
+            words_.begin() + static_cast<std::ptrdiff_t>(numbers_ + first));
 }
 
 void ArgumentWords::add(const WalkAxes& axes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensor/cuda/axes.h"
+#include "tensor/cuda/kernels/draw_job.h"
 #include "tensor/host_view.h"
 #include "tensor/shape.h"
 
@@ -18,6 +19,7 @@ using cuda::WalkAxes;
 
 inline constexpr std::size_t kMostAxes = cuda::kMostAxes;
 inline constexpr std::int64_t kLanes = 32;
+inline constexpr std::size_t kDrawWords = 5;  // as `drawn` in tensor/cuda/kernels/draws.cuh reads them
 
 struct NestArguments {
   std::int64_t rows = 1, length = 1, blocks = 1;
@@ -37,6 +39,8 @@ class ArgumentWords {
   void put_number(std::size_t operand, const HostView& number) {
     std::memcpy(&words_[data_ + operand], number.bytes(), number.byte_count());
   }
+  // What a draw is made of, in the places of numbers from `first` on.
+  void put_draw(std::size_t first, const cuda::DrawJob& draw);
   void put_launch(const void* fault, std::uint64_t launch) {
     words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);
     words_.back() = launch;
@@ -47,7 +51,7 @@ class ArgumentWords {
   void add(const WalkAxes& axes);
 
   std::vector<std::uint64_t> words_;
-  std::size_t data_ = 0;
+  std::size_t data_ = 0, numbers_ = 0;
 };
 
 }  // namespace kiln::jit

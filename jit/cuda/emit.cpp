@@ -12,6 +12,7 @@
 #include "jit/cuda/arguments.h"
 #include "jit/passes/target.h"
 #include "tensor/compute.h"
+#include "tensor/cuda/draws.h"
 #include "tensor/cuda/kernel_names.h"
 #include "tensor/ops/pointwise.h"
 
@@ -25,6 +26,15 @@ std::string number_text(double value) {
 // The least integer has no literal of its own.
 std::string number_text(long long value) {
   return fmt::format("static_cast<long long>({:#x}ULL)", static_cast<std::uint64_t>(value));
+}
+
+// Draws whose attributes follow sizes are no loads (jit/cuda/target.cpp).
+std::string drawn_type(const Load& load) {
+  const Attrs attrs = evaluate(*load.drawn, load.attrs, {});
+  return cuda::draw_type(load.drawn->lowering.as<lowering::Draw>()->distribution(attrs).kind, load.dtype);
+}
+bool draws(const ScheduledNest& scheduled) {
+  return std::ranges::any_of(scheduled.nest->loads, [](const Load& each) { return each.drawn != nullptr; });
 }
 
 // What is not as in every other application.
@@ -92,7 +102,7 @@ class NestPrinter {
 
   std::string parameter() const {
     return fmt::format("const Arguments<{}, {}, {}> {}", operands_of(nest_),
-                       nest_.reductions.size() + slots_of(nest_), nest_.numbers.size(), given_);
+                       nest_.reductions.size() + slots_of(nest_), numbers_of(nest_), given_);
   }
 
   // One thread for each element.
@@ -249,8 +259,12 @@ class NestPrinter {
 
   std::string read(const Instruction& step, std::string_view places) const {
     const char* const type = cuda_element(step.dtype);
-    if (nest_.loads[static_cast<std::size_t>(step.index)].is_number)
-      return fmt::format("number<{}>({}.data[{}])", type, given_, step.index);
+    const Load& load = nest_.loads[static_cast<std::size_t>(step.index)];
+    if (load.drawn != nullptr) {
+      return fmt::format("drawn<{}>({}.numbers + {}, {}[{}])", drawn_type(load), given_,
+                         first_word_of_draw(nest_, static_cast<std::size_t>(step.index)), places, step.index);
+    }
+    if (load.is_number) return fmt::format("number<{}>({}.data[{}])", type, given_, step.index);
     if (places == "0") return fmt::format("element<{}>({}.data[{}], 0)", type, given_, step.index);
     return fmt::format("element<{0}>({1}.data[{2}], {3}[{2}])", type, given_, step.index, places);
   }
@@ -333,14 +347,22 @@ std::size_t slots_of(const LoopNest& nest) {
   return static_cast<std::size_t>(most + 1);
 }
 
+std::size_t first_word_of_draw(const LoopNest& nest, std::size_t load) {
+  const auto before = std::span(nest.loads).first(load);
+  return nest.numbers.size() +
+         kDrawWords * static_cast<std::size_t>(std::ranges::count_if(
+                          before, [](const Load& each) { return each.drawn != nullptr; }));
+}
+std::size_t numbers_of(const LoopNest& nest) { return first_word_of_draw(nest, nest.loads.size()); }
+
 std::size_t argument_words(const LoopNest& nest) {
   const std::size_t axes = 1 + kMostAxes + operands_of(nest) * kMostAxes;
-  return 3 + 2 * axes + operands_of(nest) + nest.reductions.size() + slots_of(nest) + nest.numbers.size() + 3;
+  return 3 + 2 * axes + operands_of(nest) + nest.reductions.size() + slots_of(nest) + numbers_of(nest) + 3;
 }
 
 std::string cuda_text(std::span<const ScheduledNest> nests, bool marks) {
-  std::string text =
-      "#include \"tensor/cuda/kernels/nest.cuh\"\n\nusing namespace kiln;\nusing namespace kiln::cuda;\n";
+  std::string text = std::ranges::any_of(nests, draws) ? "#include \"tensor/cuda/kernels/draws.cuh\"\n" : "";
+  text += "#include \"tensor/cuda/kernels/nest.cuh\"\n\nusing namespace kiln;\nusing namespace kiln::cuda;\n";
   for (std::size_t begin = 0; begin < nests.size();) {
     std::size_t end = begin + 1;
     while (end < nests.size() && nests[end].schedule->joins) ++end;

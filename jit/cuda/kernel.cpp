@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@
 #include "tensor/error.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/random.h"
 
 namespace kiln::jit {
 namespace {
@@ -71,6 +74,8 @@ class CudaKernel final : public Kernel {
  private:
   // One run of all passes.
   class Call {
+    using PassAndLoad = std::pair<std::size_t, std::size_t>;
+
    public:
     Call(const CudaKernel& kernel, const CudaPlan& plan, Inputs inputs, cuda::Context& context)
         : kernel_(kernel), lowered_(kernel.lowered()), plan_(plan), inputs_(inputs), context_(context) {}
@@ -80,6 +85,7 @@ class CudaKernel final : public Kernel {
       for (const DType each : lowered_.buffers)
         buffers_.push_back(empty(Dims{plan_.rows, plan_.length}, each));
       slots_.resize(lowered_.slots.size());
+      take_draws();
       for (std::size_t begin = 0; begin < plan_.passes.size();) {
         std::size_t end = begin + 1;
         while (end < plan_.passes.size() && kernel_.schedule().nests[end].joins) ++end;
@@ -92,6 +98,25 @@ class CudaKernel final : public Kernel {
    private:
     Tensor empty(const Dims& sizes, DType dtype) const {
       return Tensor::empty(sizes, dtype, context_.device());
+    }
+
+    // In the order of the ops, which need not be that of the passes.
+    void take_draws() {
+      std::map<int, PassAndLoad> in_order;  // by node
+      for (std::size_t p = 0; p < lowered_.passes.size(); ++p) {
+        for (const Instruction& each : lowered_.passes[p].body) {
+          const auto load = static_cast<std::size_t>(each.index);
+          if (each.kind == Instruction::Kind::Read && lowered_.passes[p].loads[load].drawn != nullptr)
+            in_order.emplace(each.node, PassAndLoad{p, load});
+        }
+      }
+      for (const auto& [node, place] : in_order) draws_.emplace(place, next_draw());
+    }
+    static cuda::DrawJob job_of(const CudaLoad& planned, const Generator& draw) {
+      cuda::DrawJob job = planned.draw;
+      job.seed = draw.seed;
+      job.offset = draw.offset;
+      return job;
     }
 
     void pass(std::size_t p) {
@@ -127,7 +152,9 @@ class CudaKernel final : public Kernel {
       std::size_t operand = 0;
       for (std::size_t k = 0; k < nest.loads.size(); ++k, ++operand) {
         const Load& load = nest.loads[k];
-        if (load.is_number)
+        if (load.drawn != nullptr)
+          words.put_draw(first_word_of_draw(nest, k), job_of(planned.loads[k], draws_.at({p, k})));
+        else if (load.is_number)
           words.put_number(operand, HostView(inputs_[static_cast<std::size_t>(load.input)]));
         else
           words.put_data(operand, place_of(load, planned.loads[k]));
@@ -201,6 +228,7 @@ class CudaKernel final : public Kernel {
     Inputs inputs_;
     cuda::Context& context_;
     Tensors outputs_, buffers_, slots_;
+    std::map<PassAndLoad, Generator> draws_;
     Tensors kept_;  // copies that are read
   };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/cuda/emit.h"
+#include "tensor/cuda/draws.h"
 #include "tensor/error.h"
 #include "tensor/fixed_order.h"
 
@@ -50,6 +51,7 @@ class Planner {
     }
     std::vector<std::int64_t> numbers;
     for (const Dim each : nest.numbers) numbers.push_back(evaluate(each, values_));
+    numbers.resize(numbers_of(nest), 0);
     const std::size_t results = nest.reductions.size() + slots_of(nest);
     plan_.passes.push_back(
         {std::move(loads), std::move(stores), ArgumentWords(arguments(strides), results, numbers)});
@@ -57,9 +59,16 @@ class Planner {
 
  private:
   CudaLoad load(const Load& load) {
-    if (load.input < 0) return {{}, contiguous(axes_), {}};
+    if (load.drawn != nullptr) {
+      const Attrs attrs = evaluate(*load.drawn, load.attrs, values_);
+      return {{},
+              contiguous(load.per_row ? rows() : axes_),
+              {},
+              cuda::job_of(load.drawn->lowering.as<lowering::Draw>()->distribution(attrs))};
+    }
+    if (load.input < 0) return {{}, contiguous(axes_), {}, {}};
     ShownLayout shown = layout_of(load, plan_.inputs[static_cast<std::size_t>(load.input)], values_);
-    return {std::move(shown.laid_out), std::move(shown.layout), {}};
+    return {std::move(shown.laid_out), std::move(shown.layout), {}, {}};
   }
   StorePlaces store(const Store& store) {
     if (store.around.empty()) return {axes_, 0, IntDims(contiguous_strides(axes_)), {}};

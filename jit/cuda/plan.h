@@ -12,6 +12,7 @@ struct CudaLoad {
   std::vector<Layout> laid_out;  // see ShownLayout
   Layout layout;                 // of its elements, before the last broadcast
   Dims broadcast;                // to which it is copied first; empty: it is read where it is
+  cuda::DrawJob draw{};          // of random numbers: their distribution
 };
 
 struct CudaPlan {

@@ -8,6 +8,7 @@
 #include "jit/cuda/kernel.h"
 #include "jit/cuda/ptx_text.h"
 #include "jit/loops/kernel_op.h"
+#include "jit/shape_rules.h"
 #include "tensor/fixed_order.h"
 
 namespace kiln::jit {
@@ -27,8 +28,10 @@ constexpr KernelLimits kLimits{
 
 std::string why_not(const Graph&, const Node& node) {
   const Lowering& lowering = node.op->lowering;
-  if (lowering.as<lowering::Gather>() != nullptr || lowering.as<lowering::Draw>() != nullptr)
+  if (lowering.as<lowering::Gather>() != nullptr)
     return fmt::format("on cards {} is a kernel of its own", node.op->name());
+  if (lowering.as<lowering::Draw>() != nullptr && has_symbols(node.attrs))
+    return fmt::format("on cards {} of sizes that vary is a kernel of its own", node.op->name());
   return "";
 }
 

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "tensor/cuda/draws.h"
 #include "tensor/cuda/faults.h"
 #include "tensor/cuda/kernel_names.h"
 #include "tensor/cuda/kernels.h"
-#include "tensor/cuda/kernels/draw_job.h"
 #include "tensor/cuda/launch.h"
 #include "tensor/cuda/operands.h"
 #include "tensor/cuda/program.h"
@@ -26,11 +26,15 @@ constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/draws.cuh"
 using namespace kiln;
 using namespace kiln::cuda;
 
-extern "C" __global__ void __launch_bounds__(256) draw_all(const DrawJob job) {{ draw<{}<{}>>(job); }}
+extern "C" __global__ void __launch_bounds__(256) draw_all(const DrawJob job) {{ draw<{}>(job); }}
 )";
 
+std::string of_elements(const char* what, DType dtype) {
+  return fmt::format("{}<{}>", what, element_name(dtype));
+}
+
 // The next draw of the process's generator into a contiguous result.
-void draw_into(const Tensor& result, const char* what, std::int64_t per_block, DrawJob job) {
+void draw_into(const Tensor& result, const std::string& what, std::int64_t per_block, DrawJob job) {
   const Generator draw = next_draw();
   job.seed = draw.seed;
   job.offset = draw.offset;
@@ -38,14 +42,11 @@ void draw_into(const Tensor& result, const char* what, std::int64_t per_block, D
   if (job.count == 0) return;
   job.result = result.raw_writable();
   Context& context = Context::of(result.device());
-  const std::string text = fmt::format(kText, what, element_name(result.dtype()));
   run(context,
-      {.function = function_of(context, text, "draw_all"),
+      {.function = function_of(context, fmt::format(kText, what), "draw_all"),
        .threads = ceil_divide(static_cast<std::int64_t>(job.count), per_block)},
       job);
 }
-
-std::int64_t floats_per_block(DType dtype) { return dtype == DType::F64 ? kWidePerBlock : kNarrowPerBlock; }
 
 // Words below it make an element 1: as many of all words as the chance says.
 std::uint64_t share_of_words(double chance) {
@@ -56,19 +57,8 @@ std::uint64_t share_of_words(double chance) {
 // Rows that lower to a draw: the distribution is the row's.
 void drawn(const Op& op, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
   const Distribution from = op.lowering.as<lowering::Draw>()->distribution(attrs);
-  const Tensor& result = outputs[0];
-  DrawJob job{};
-  job.a = from.a;
-  job.b = from.b;
-  switch (from.kind) {
-    case Distribution::Kind::Uniform:
-      return draw_into(result, "Uniform", floats_per_block(result.dtype()), job);
-    case Distribution::Kind::Normal:
-      return draw_into(result, "Normal", floats_per_block(result.dtype()), job);
-    case Distribution::Kind::Bernoulli:
-      job.range = share_of_words(from.a);
-      return draw_into(result, "Bernoulli", kNarrowPerBlock, job);
-  }
+  const DType dtype = outputs[0].dtype();
+  draw_into(outputs[0], draw_type(from.kind, dtype), made_at_once(from.kind, dtype), job_of(from));
 }
 
 template <bool kHasLow>
@@ -77,7 +67,7 @@ void randint(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
   job.low = kHasLow ? attrs.get<std::int64_t>("low") : 0;
   job.range =
       static_cast<std::uint64_t>(attrs.get<std::int64_t>("high")) - static_cast<std::uint64_t>(job.low);
-  draw_into(outputs[0], "Integers", kWidePerBlock, job);
+  draw_into(outputs[0], of_elements("Integers", outputs[0].dtype()), kWidePerBlock, job);
 }
 
 // The error of the first element that is no probability. The tensor may have been written over since the
@@ -101,10 +91,34 @@ void bernoulli(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&)
                                           [chances](std::int64_t at) { return refused_chance(chances, at); });
   job.fault = reinterpret_cast<unsigned long long*>(const_cast<std::uint64_t*>(ticket.word));
   job.launch = ticket.launch;
-  draw_into(outputs[0], "Chances", kNarrowPerBlock, job);
+  draw_into(outputs[0], of_elements("Chances", outputs[0].dtype()), kNarrowPerBlock, job);
 }
 
 }  // namespace
+
+DrawJob job_of(const Distribution& from) {
+  DrawJob job{};
+  job.a = from.a;
+  job.b = from.b;
+  if (from.kind == Distribution::Kind::Bernoulli) job.range = share_of_words(from.a);
+  return job;
+}
+
+std::string draw_type(Distribution::Kind kind, DType dtype) {
+  switch (kind) {
+    case Distribution::Kind::Uniform:
+      return of_elements("Uniform", dtype);
+    case Distribution::Kind::Normal:
+      return of_elements("Normal", dtype);
+    case Distribution::Kind::Bernoulli:
+      break;
+  }
+  return of_elements("Bernoulli", dtype);
+}
+
+std::int64_t made_at_once(Distribution::Kind kind, DType dtype) {
+  return kind != Distribution::Kind::Bernoulli && dtype == DType::F64 ? kWidePerBlock : kNarrowPerBlock;
+}
 
 void add_random_kernels(Kernels& kernels) {
   for (const Op* const op : OpTable::get().ops()) {

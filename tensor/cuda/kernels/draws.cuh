@@ -128,6 +128,25 @@ struct Chances {
   }
 };
 
+// One element of a draw, for kernels that go on with it. The words (jit/cuda/arguments.h): seed and offset of the
+// draw, the bits of both numbers, and the range.
+template <class Draw>
+KILN_MATH typename Draw::T drawn(const Count* words, Count at) {
+  DrawJob job{};
+  job.seed = static_cast<unsigned long long>(words[0]);
+  job.offset = static_cast<unsigned long long>(words[1]);
+  job.a = __builtin_bit_cast(double, words[2]);
+  job.b = __builtin_bit_cast(double, words[3]);
+  job.range = static_cast<unsigned long long>(words[4]);
+  constexpr int kCount = Draw::kCount;
+  typename Draw::T made[kCount];
+  Draw::make(job, Words::of(job, static_cast<unsigned long long>(at) / kCount), 0, made);
+  typename Draw::T element = made[0];
+  for (int i = 1; i < kCount; ++i)
+    if (at % kCount == i) element = made[i];
+  return element;
+}
+
 // The elements of a block, as they are stored at once.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount < 16 ? sizeof(T) * kCount : 16) Pack {
