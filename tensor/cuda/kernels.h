@@ -13,5 +13,6 @@ void add_fold_kernels(Kernels& kernels);     // folds.cpp: sum prod amax amin, m
 void add_scan_kernels(Kernels& kernels);     // scans.cpp: cumsum cumprod cummax cummin
 void add_random_kernels(Kernels& kernels);   // random.cpp: rand randn, their forms, randint bernoulli
 void add_pooling_kernels(Kernels& kernels);  // pooling.cpp: the pools and the adjoints of averages
+void add_sorting_kernels(Kernels& kernels);  // sorting.cpp: sort argsort topk searchsorted
 
 }  // namespace kiln::cuda
