@@ -14,5 +14,6 @@ void add_scan_kernels(Kernels& kernels);     // scans.cpp: cumsum cumprod cummax
 void add_random_kernels(Kernels& kernels);   // random.cpp: rand randn, their forms, randint bernoulli
 void add_pooling_kernels(Kernels& kernels);  // pooling.cpp: the pools and the adjoints of averages
 void add_sorting_kernels(Kernels& kernels);  // sorting.cpp: sort argsort topk searchsorted
+void add_choice_kernels(Kernels& kernels);   // choose.cpp: multinomial
 
 }  // namespace kiln::cuda

@@ -1,6 +1,8 @@
 // Draws on a card: the CPU's numbers of a seed, and its draws counted.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
@@ -92,7 +94,43 @@ TEST_CASE("draws that the host makes count for those on a card", "[cuda]") {
   CHECK(in_child(fakes(), [] {
           Agreement all;
           all.check("randperm", {}, {{"n", std::int64_t{50}}});
-          all.check("multinomial", noise(Dims{3, 9}, DType::F32, 4, 0.0, 1.0), {{"num_samples", Dim{4}}});
-          return all.wrong(2);
+          return all.wrong(1);
+        }) == "");
+}
+
+TEST_CASE("classes that are drawn by weight on a card are the CPU's", "[cuda]") {
+  CHECK(in_child(fakes(), [] {
+          Agreement all;
+          const auto weights = [](const Dims& sizes, DType dtype) {
+            const Tensor x = noise(sizes, dtype, 6, 0.0, 3.0);
+            for (std::int64_t i = 0; i < x.numel(); i += 3) set_element(x, i, 0.0);
+            return x;
+          };
+          const auto check = [&](const Tensor& x, std::int64_t samples, bool replacement) {
+            all.check("multinomial", x, {{"num_samples", Dim(samples)}, {"replacement", replacement}});
+          };
+          for (const DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+            check(weights(Dims{3, 9}, dtype), 4, false);
+            check(weights(Dims{3, 9}, dtype), 40, true);
+          }
+          for (const std::int64_t classes : {2, 255, 257, 2049, 5000}) {
+            check(weights(Dims{classes}, DType::F32), 1, false);
+            check(weights(Dims{2, classes}, DType::F32), classes / 2, false);
+            check(weights(Dims{2, classes}, DType::F32), 300, true);
+          }
+          for (const bool replacement : {false, true}) {
+            check(make(Dims{1}, DType::F32, [](std::int64_t) { return 2.0; }), 1, replacement);
+            check(make(Dims{2, 5}, DType::F32, [](std::int64_t i) { return i < 5 ? 1.0 : 0.0; }), 1,
+                  replacement);
+            for (const double wrong : {-1.0, static_cast<double>(INFINITY), std::nan("")}) {
+              const Tensor x = weights(Dims{3, 50}, DType::F32);
+              set_element(x, 70, wrong);
+              check(x, 2, replacement);
+            }
+            check(weights(Dims{0, 5}, DType::F32), 2, replacement);
+          }
+          check(weights(Dims{30}, DType::F32), 25, false);
+          check(weights(Dims{3, 0}, DType::F32), 2, true);
+          return all.wrong(36);
         }) == "");
 }
