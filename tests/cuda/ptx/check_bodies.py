@@ -17,6 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import nvrtc  # noqa: E402
+import rounding  # noqa: E402
 import translate  # noqa: E402
 
 SKIPPED = 77
@@ -26,7 +27,7 @@ def build(library, arguments, source):
     """A library of the kernels of a program; gives what is wrong with its PTX."""
     ptx = library.compile_to_ptx(source.read_text(), source.name, arguments.root, arguments.architecture)
     source.with_suffix(".ptx").write_text(ptx)
-    faults = [f"{source.name}: {fault}" for fault in translate.rounding_faults(ptx)]
+    faults = [f"{source.name}: {fault}" for fault in rounding.rounding_faults(ptx)]
     translated = source.with_suffix(".cpp")
     translated.write_text(translate.translate(ptx))
     command = [arguments.compiler, *translate.CXX_OPTIONS, f"-I{HERE}", str(translated), "-o", str(source.with_suffix(".so"))]

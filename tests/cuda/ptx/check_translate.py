@@ -11,6 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import rounding  # noqa: E402
 import translate  # noqa: E402
 
 
@@ -132,8 +133,8 @@ def main(compiler):
             failures.append(f"taken: {code}")
         except translate.TranslationError:
             pass
-    failures += [f"no fault: {code}" for code in FAULTS if not translate.rounding_faults(f"\t{code};\n")]
-    clean = [code for code, _, _ in CASES if translate.rounding_faults(f"\t{code};\n")]
+    failures += [f"no fault: {code}" for code in FAULTS if not rounding.rounding_faults(f"\t{code};\n")]
+    clean = [code for code, _, _ in CASES if rounding.rounding_faults(f"\t{code};\n")]
     failures += [f"a fault: {code}" for code in clean]
     print("\n".join(failures) or f"{len(CASES)} instructions give what they should, {len(REFUSED)} are refused")
     return 1 if failures else 0
