@@ -146,7 +146,7 @@ def copy_sign(i):
     i.allow()
     if i.kind not in ("f32", "f64"):
         i.fail()
-    return i.put(f"std::copysign({i.value(2)}, {i.value(1)})")
+    return i.put(f"copy_sign({i.value(2)}, {i.value(1)})")
 
 
 def permute(i):
@@ -164,6 +164,19 @@ def funnel(i):
     return i.put(f"funnel_{side}({i.value(1)}, {i.value(2)}, {i.value(3)}, {'31u' if mode == 'wrap' else '0u'})")
 
 
+def bit_field(i):
+    """Bits that are taken out of a number or put into one; the last operands say the first bit and how many."""
+    i.allow()
+    numbers = [i.value(k) for k in range(1, len(i.operands) - 2)]
+    place = [i.value(k, "u32") for k in (-2, -1)]
+    return i.put(f"{'extracted' if i.name == 'bfe' else 'inserted'}({', '.join(numbers + place)})")
+
+
+def reverse(i):
+    i.allow()
+    return i.put(f"reversed({i.value(1)})")
+
+
 def count_bits(i):
     i.allow()
     return put(i.operands[0], f"{ {'clz': 'leading_zeros', 'popc': 'set_bits'}[i.name]}({i.value(1)})", "u32")
@@ -174,4 +187,5 @@ HANDLERS = {
     "shl": shift, "shr": shift, "add": arithmetic, "sub": arithmetic, "mul": arithmetic, "div": arithmetic, "rem": arithmetic,
     "mad": multiply_add, "fma": fused, "rcp": of_one, "sqrt": of_one, "neg": of_one, "abs": of_one, "min": extremum,
     "max": extremum, "copysign": copy_sign, "prmt": permute, "shf": funnel, "clz": count_bits, "popc": count_bits,
+    "bfe": bit_field, "bfi": bit_field, "brev": reverse,
 }

@@ -21,6 +21,7 @@
 #include "tensor/host_view.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/scalar.h"
+#include "tests/cuda/fake/shim/abi.h"
 #include "tests/cuda/ptx/inputs.h"
 #include "tests/cuda/ptx/kernels.h"
 #include "tests/tensor/tensors.h"
@@ -33,12 +34,11 @@ namespace fs = std::filesystem;
 constexpr std::size_t kKernelsPerProgram = 36;
 constexpr unsigned kThreadsPerBlock = 256;
 
-// Where a thread is in its grid; as in tests/cuda/ptx/runtime.h.
-struct Place {
-  unsigned tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y,
-      nctaid_z;
+// A kernel of a library that translate.py made, which runs the thread at the library's place.
+struct Thread {
+  void (*run)(void* const* arguments) = nullptr;
+  KilnFakePlace* place = nullptr;
 };
-using Thread = void (*)(const Place&, void* const* arguments);
 
 std::vector<std::vector<BodyKernel>> programs() {
   std::vector<std::vector<BodyKernel>> result;
@@ -59,8 +59,10 @@ struct Computed {
 void run_threads(Thread thread, long long count, void* const* arguments) {
   const auto blocks = static_cast<unsigned>((count + kThreadsPerBlock - 1) / kThreadsPerBlock);
   for (unsigned block = 0; block < blocks; ++block) {
-    for (unsigned i = 0; i < kThreadsPerBlock; ++i)
-      thread({i, 0, 0, kThreadsPerBlock, 1, 1, block, 0, 0, blocks, 1, 1}, arguments);
+    for (unsigned i = 0; i < kThreadsPerBlock; ++i) {
+      *thread.place = {{i, 0, 0}, {block, 0, 0}, {kThreadsPerBlock, 1, 1}, {blocks, 1, 1}, nullptr};
+      thread.run(arguments);
+    }
   }
 }
 
@@ -166,6 +168,11 @@ struct Report {
   std::size_t kernels = 0, applications = 0, elements = 0;
 };
 
+Thread thread_of(void* library, const std::string& kernel) {
+  const auto* const opened = static_cast<const KilnFakeLibrary*>(dlsym(library, "kiln_fake_library"));
+  return {reinterpret_cast<void (*)(void* const*)>(dlsym(library, kernel.c_str())), opened->place};
+}
+
 void compare_kernel(const BodyKernel& kernel, void* library, Report& report) {
   const std::string what = fmt::format("{} of {}", kernel.row, name(kernel.dtype));
   const auto fail = [&](const std::string& why) {
@@ -175,8 +182,8 @@ void compare_kernel(const BodyKernel& kernel, void* library, Report& report) {
   report.compared.insert(what);
   report.rows.insert(kernel.op->pointwise->row);
   ++report.kernels;
-  const auto thread = reinterpret_cast<Thread>(dlsym(library, kernel.name.c_str()));
-  if (thread == nullptr) return fail("there is no such kernel");
+  const Thread thread = thread_of(library, kernel.name);
+  if (thread.run == nullptr) return fail("there is no such kernel");
   const std::vector<Tensor> inputs = inputs_of(*kernel.op, kernel.dtype);
   for (const Attrs& attrs : kernel.attrs) {
     ++report.applications;

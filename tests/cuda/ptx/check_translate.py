@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE))
 import rounding  # noqa: E402
 import translate  # noqa: E402
@@ -57,6 +58,19 @@ CASES = [
     ("setp.lt.u32 %p1, %r0, %r1; selp.b32 %r3, 7, 9, %p1", (MINUS[32], 1), 9),
     ("mov.b32 %r3, 1; bra $L_end; mov.b32 %r3, 2; $L_end:", (), 1),
     ("setp.eq.s32 %p1, %r0, 5; mov.b32 %r3, 1; @!%p1 bra $L_other; mov.b32 %r3, 2; $L_other:", (5,), 2),
+    ("brx.idx %r0, $L_table; $L_table: .branchtargets $L_a, $L_b; $L_a: mov.b32 %r3, 1; $L_b: add.s32 %r3, %r3, 2", (1,), 2),
+    ("mad.wide.u32 %rd3, %r0, %r1, %rd2", (MINUS[32], 2, 5), 0x200000003),
+    ("bfe.u32 %r3, %r0, %r1, %r2", (0xABCD1234, 8, 8), 0x12),
+    ("bfe.s32 %r3, %r0, 28, 8", (0x90000000,), 0xFFFFFFF9),
+    ("bfe.s64 %rd3, %rd0, 4, 4", (0x70,), 7),
+    ("bfi.b32 %r3, %r0, %r1, 4, 8", (0xFF5, MINUS[32]), 0xFFFFFF5F),
+    ("brev.b32 %r3, %r0", (1,), 0x80000000),
+    (".shared .align 8 .b8 pair[8]; st.shared.v2.b32 [pair], {%r0, %r1}; ld.shared.b64 %rd3, [pair]", (1, 2), 0x200000001),
+    (".shared .align 4 .b8 word[8]; mov.b32 %r1, word; st.shared.b32 [%r1+4], %r0; atom.shared.max.s32 %r2, [word+4], 7; "
+     "ld.shared.b32 %r3, [word+4]", (MINUS[32],), 7),
+    (".shared .align 4 .b32 count; mov.b64 %rd1, count; cvta.shared.u64 %rd2, %rd1; st.b32 [%rd2], 5; red.shared.add.u32 [count], 2; "
+     "atom.shared.cas.b32 %r1, [count], 7, 9; cvta.to.shared.u64 %rd1, %rd2; ld.shared.u32 %r2, [%rd1]; add.s32 %r3, %r1, %r2",
+     (), 16),
     ("add.rn.f32 %f3, %f0, %f1", (f32(1.0), f32(2.0**-24)), f32(1.0)),
     ("mul.rn.f32 %f3, %f0, %f1", (1, f32(0.5)), 0),
     ("mul.rn.f32 %f3, %f0, %f1", (3, f32(0.5)), 2),
@@ -86,12 +100,20 @@ CASES = [
     ("mov.f32 %f3, 0f3FC00000", (), f32(1.5)),
 ]
 REFUSED = ["add.f32 %f3, %f0, %f1", "mul.ftz.f32 %f3, %f0, %f1", "sqrt.approx.f32 %f3, %f0", "ex2.approx.f32 %f3, %f0",
-           "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1", "add.sat.s32 %r3, %r0, %r1", "bar.sync 0",
+           "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1", "add.sat.s32 %r3, %r0, %r1", "bar.sync 1, 64",
            "cvt.rn.f16.f32 %rs3, %f0", "cvt.rzi.ftz.s32.f32 %r3, %f0", "nosuch.u32 %r3, %r0", "mov.u32 %r3, %smid",
-           "ld.shared.u32 %r3, [%rd0]", "setp.lt.foo.u32 %p1, %r0, %r1"]
+           "activemask.b32 %r3", "shfl.down.b32 %r3, %r0, %r1, %r2", "atom.global.add.noftz.f16 %rs3, [%rd0], %rs1", "setp.lt.foo.u32 %p1, %r0, %r1"]
 FAULTS = ["add.f32 %f3, %f0, %f1", "sub.f64 %fd3, %fd0, %fd1", "mul.ftz.f32 %f3, %f0, %f1", "mul.f32 %f3, %f0, %f1",
           "@%p1 mul.f32 %f3, %f0, %f1", "sqrt.approx.f32 %f3, %f0", "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1"]
 WIDTHS = {"rs": 16, "r": 32, "rd": 64, "f": 32, "fd": 64}
+
+
+def lines_of_contractions():
+    """A sum and a product that are rounded together stand in the program as such."""
+    ptx = '.loc 1 2 0\nfma.rn.f32 %f1, %f2, %f3, %f4;\n.loc 1 1 0\nfma.rn.f32 %f1, %f2, %f3, %f4;\n.file 1 "a.cu"\n'
+    found = rounding.rounding_faults(ptx, lambda file: "x * y + z\nfma(x, y, z)\n")
+    expected = ["4: fma.rn.f32 %f1, %f2, %f3, %f4; of the line: x * y + z"]
+    return [] if found == expected else [f"contractions: {found}"]
 
 
 def kernel(name, code):
@@ -110,7 +132,7 @@ def run(function, values):
     result = ctypes.c_uint64(0)
     arguments = [ctypes.c_uint64(v) for v in (*values, *[0] * (3 - len(values)))] + [ctypes.c_uint64(ctypes.addressof(result))]
     pointers = (ctypes.c_void_p * 4)(*[ctypes.addressof(a) for a in arguments])
-    function((ctypes.c_uint32 * 12)(), pointers)
+    function(pointers)
     return result.value
 
 
@@ -121,7 +143,7 @@ def main(compiler):
         source = Path(folder) / "cases.cpp"
         source.write_text(translate.translate("\n".join(text for text, _ in kernels)))
         library = source.with_suffix(".so")
-        subprocess.run([compiler, *translate.CXX_OPTIONS, f"-I{HERE}", str(source), "-o", str(library)], check=True)
+        subprocess.run([compiler, *translate.CXX_OPTIONS, f"-I{ROOT}", str(source), "-o", str(library)], check=True)
         loaded = ctypes.CDLL(str(library))
         for i, (code, values, expected) in enumerate(CASES):
             given = run(getattr(loaded, f"case{i}"), values)
@@ -136,6 +158,7 @@ def main(compiler):
     failures += [f"no fault: {code}" for code in FAULTS if not rounding.rounding_faults(f"\t{code};\n")]
     clean = [code for code, _, _ in CASES if rounding.rounding_faults(f"\t{code};\n")]
     failures += [f"a fault: {code}" for code in clean]
+    failures += lines_of_contractions()
     print("\n".join(failures) or f"{len(CASES)} instructions give what they should, {len(REFUSED)} are refused")
     return 1 if failures else 0
 

@@ -3,6 +3,7 @@ import re
 
 SIZES = {"b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "b32": 4, "u32": 4, "s32": 4, "f32": 4,
          "b64": 8, "u64": 8, "s64": 8, "f64": 8}
+PLACES = {"tid": "thread", "ctaid": "block", "ntid": "block_dim", "nctaid": "grid_dim"}
 
 
 class TranslationError(Exception):
@@ -30,10 +31,10 @@ def number_bits(text):
 
 
 class Instruction:
-    """An instruction taken apart: `add.rn.f32 %f3, %f1, %f2`."""
+    """An instruction taken apart: `add.rn.f32 %f3, %f1, %f2`. `line` is that of the program in CUDA C++, where it is known."""
 
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, text, line=0):
+        self.text, self.line = text, line
         operation, _, rest = text.partition(" ")
         self.name, *self.modifiers = operation.split(".")
         self.kind = self.modifiers[-1] if self.modifiers else ""
@@ -48,6 +49,11 @@ class Instruction:
             if modifier not in modifiers:
                 self.fail(f"unknown modifier .{modifier}")
 
+    def must_be(self, *forms):
+        """Refuses an instruction whose modifiers are none of these."""
+        if ".".join(self.modifiers) not in forms:
+            self.fail()
+
     def value(self, i, kind=None):
         return value(self, self.operands[i], kind or self.kind)
 
@@ -55,10 +61,18 @@ class Instruction:
         return put(self.operands[0], expression, kind or self.kind)
 
 
+def special(operand):
+    """The text of a register that tells where a thread is, or None."""
+    found = re.fullmatch(r"%(n?(?:tid|ctaid))\.([xyz])", operand)
+    if found:
+        return f"(u32)kiln_fake_place.{PLACES[found[1]]}.{found[2]}"
+    return "(u32)kiln_fake_lane()" if operand == "%laneid" else None
+
+
 def value(instruction, operand, kind):
     """An operand read as a type."""
-    if operand.startswith("%") and re.fullmatch(r"%n?(?:tid|ctaid)\.[xyz]", operand):
-        return "(u32)place." + operand[1:].replace(".", "_")
+    if special(operand):
+        return special(operand)
     if kind == "pred":
         if re.fullmatch(r"-?\d+", operand):
             return "true" if int(operand) else "false"
@@ -75,14 +89,17 @@ def value(instruction, operand, kind):
 
 
 def put(register, expression, kind):
+    if register == "_":
+        return f"(void)({expression});"
     if kind == "pred":
         return f"{identifier(register)} = {expression};"
     return f"set({identifier(register)}, ({c_type(kind)})({expression}));"
 
 
 def address(instruction, operand):
+    """Where the memory of an operand in brackets is on the host."""
     found = re.fullmatch(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\d+))?\s*\]", operand)
     if not found:
         instruction.fail("unknown address")
-    base = identifier(found[1])
-    return f"((u64){base} + {found[2] or 0}ll)"
+    where = f"((u64){identifier(found[1])} + {found[2] or 0}ll)"
+    return f"address_of_shared({where})" if "shared" in instruction.modifiers else where

@@ -2,10 +2,6 @@
 // "Parallel Thread Execution ISA".
 #pragma once
 
-#include <cmath>
-#include <cstring>
-#include <type_traits>
-
 using u8 = unsigned char;
 using s8 = signed char;
 using u16 = unsigned short;
@@ -17,10 +13,12 @@ using s64 = long long;
 using f32 = float;
 using f64 = double;
 
-// Where a thread is in its grid; as in tests/cuda/ptx/bodies.cpp.
-struct Place {
-  u32 tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z;
-};
+template <class T>
+inline constexpr bool kIsFloating = false;
+template <>
+inline constexpr bool kIsFloating<f32> = true;
+template <>
+inline constexpr bool kIsFloating<f64> = true;
 
 // The low bits of a register as a value, and a value's bits as those of a register: integers are extended to
 // its width.
@@ -28,28 +26,46 @@ template <class T, class Register>
 T as(Register bits) {
   static_assert(sizeof(T) <= sizeof(Register));
   T value;
-  std::memcpy(&value, &bits, sizeof value);
+  __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
 template <class Register, class T>
 void set(Register& bits, T value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloating<T>) {
     static_assert(sizeof(T) == sizeof(Register));
-    std::memcpy(&bits, &value, sizeof value);
+    __builtin_memcpy(&bits, &value, sizeof value);
   } else {
     static_assert(sizeof(T) <= sizeof(Register));
     bits = static_cast<Register>(value);
   }
 }
+// A card refuses addresses that are no multiples of what is moved. An instruction that the host's processor
+// refuses in the same way tells the fake driver.
+inline void require_aligned(u64 address, u64 bytes) {
+  if (address % bytes != 0) {
+    asm volatile("vmovaps (%0), %%xmm0" : : "r"(address | 1) : "xmm0", "memory");
+  }
+}
 template <class T>
 T load(u64 address) {
+  require_aligned(address, sizeof(T));
   T value;
-  std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+  __builtin_memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
   return value;
 }
 template <class T>
 void store(u64 address, T value) {
-  std::memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
+  require_aligned(address, sizeof(T));
+  __builtin_memcpy(reinterpret_cast<void*>(address), &value, sizeof value);
+}
+// Accesses that other threads, or the host, may see or answer: each of them is made.
+template <class T>
+T volatile_load(u64 address) {
+  return *reinterpret_cast<const volatile T*>(address);
+}
+template <class T>
+void volatile_store(u64 address, T value) {
+  *reinterpret_cast<volatile T*>(address) = value;
 }
 
 template <class T>
@@ -66,24 +82,26 @@ T negative(T x) {
 }
 template <class T>
 T absolute(T x) {
-  if constexpr (std::is_floating_point_v<T>) return std::fabs(x);
+  if constexpr (kIsFloating<T>) return static_cast<T>(__builtin_fabs(x));
   return x < 0 ? -x : x;
 }
+inline f32 copy_sign(f32 magnitude, f32 sign) { return __builtin_copysignf(magnitude, sign); }
+inline f64 copy_sign(f64 magnitude, f64 sign) { return __builtin_copysign(magnitude, sign); }
 // Of a nan and a number, the number; -0 is less than 0.
 template <class T>
 T smaller(T a, T b) {
   if (!(a == a)) return b;
   if (!(b == b)) return a;
-  if constexpr (std::is_floating_point_v<T>)
-    if (a == b) return std::signbit(a) ? a : b;
+  if constexpr (kIsFloating<T>)
+    if (a == b) return __builtin_signbit(a) ? a : b;
   return b < a ? b : a;
 }
 template <class T>
 T larger(T a, T b) {
   if (!(a == a)) return b;
   if (!(b == b)) return a;
-  if constexpr (std::is_floating_point_v<T>)
-    if (a == b) return std::signbit(a) ? b : a;
+  if constexpr (kIsFloating<T>)
+    if (a == b) return __builtin_signbit(a) ? b : a;
   return b > a ? b : a;
 }
 
@@ -113,6 +131,34 @@ inline u32 permute(u32 a, u32 b, u32 selector) {
     const u32 sign = (byte & 0x80U) != 0 ? 0xffU : 0U;
     result |= ((pick & 8U) != 0 ? sign : byte) << (8 * i);
   }
+  return result;
+}
+// As many bits of `x` from `first` on as `count` says; signed numbers go on with the last of them.
+template <class T>
+T extracted(T x, u32 first, u32 count) {
+  constexpr u32 kLast = 8 * sizeof(T) - 1;
+  first &= 0xffU;
+  count &= 0xffU;
+  const auto bit = [&](u32 i) { return ((x >> (i < kLast ? i : kLast)) & 1) != 0; };
+  const bool is_filled = T(-1) < T(0) && count != 0 && bit(first + count - 1);
+  T result = 0;
+  for (u32 i = 0; i <= kLast; ++i) {
+    if (i < count && first + i <= kLast ? bit(first + i) : is_filled) result |= static_cast<T>(T(1) << i);
+  }
+  return result;
+}
+// `whole` with the low bits of `part` in the place of those from `first` on.
+template <class T>
+T inserted(T part, T whole, u32 first, u32 count) {
+  first &= 0xffU;
+  count &= 0xffU;
+  const T mask = shift_left(static_cast<T>(~shift_left(static_cast<T>(~T(0)), count)), first);
+  return static_cast<T>((whole & ~mask) | (shift_left(part, first) & mask));
+}
+template <class T>
+T reversed(T x) {
+  T result = 0;
+  for (u32 i = 0; i < 8 * sizeof(T); ++i) result = static_cast<T>(result << 1 | (x >> i & 1));
   return result;
 }
 inline u32 leading_zeros(u32 x) { return x == 0 ? 32U : static_cast<u32>(__builtin_clz(x)); }
@@ -175,10 +221,10 @@ T integer_rem(T a, T b) {
 // To the nearest even, toward zero, down or up.
 template <class F>
 F to_whole(F x, char mode) {
-  return mode == 'n'   ? std::nearbyint(x)
-         : mode == 'z' ? std::trunc(x)
-         : mode == 'm' ? std::floor(x)
-                       : std::ceil(x);
+  return static_cast<F>(mode == 'n'   ? __builtin_nearbyint(x)
+                        : mode == 'z' ? __builtin_trunc(x)
+                        : mode == 'm' ? __builtin_floor(x)
+                                      : __builtin_ceil(x));
 }
 // Those out of range become the nearest integer that there is; nan is 0, of 64 bits the sign bit alone.
 template <class I, class F>
@@ -188,7 +234,7 @@ I to_integer(F x, char mode) {
   constexpr I kLeast = kSigned ? static_cast<I>(u64{1} << (kBits - 1)) : I(0);
   if (x != x) return sizeof(I) == 8 ? static_cast<I>(u64{1} << 63) : I(0);
   x = to_whole(x, mode);
-  const F end = std::ldexp(F(1), kSigned ? kBits - 1 : kBits);
+  constexpr F end = F(2) * static_cast<F>(u64{1} << ((kSigned ? kBits - 1 : kBits) - 1));
   if (x >= end) return static_cast<I>(~kLeast);
   if (x < (kSigned ? -end : F(0))) return kLeast;
   return static_cast<I>(x);
