@@ -20,17 +20,21 @@ import nvrtc  # noqa: E402
 import rounding  # noqa: E402
 import translate  # noqa: E402
 
-SKIPPED = 77
+
+def text_in(file, program, text):
+    return text if Path(file).name == program else Path(file).read_text()
 
 
 def build(library, arguments, source):
     """A library of the kernels of a program; gives what is wrong with its PTX."""
-    ptx = library.compile_to_ptx(source.read_text(), source.name, arguments.root, arguments.architecture)
+    options = [*nvrtc.OPTIONS, f"-I{arguments.root}"]
+    text = source.read_text()
+    ptx = library.compile_to_ptx(text, source.name, arguments.architecture, options)
     source.with_suffix(".ptx").write_text(ptx)
-    faults = [f"{source.name}: {fault}" for fault in rounding.rounding_faults(ptx)]
+    faults = [f"{source.name}: {fault}" for fault in rounding.rounding_faults(ptx, lambda file: text_in(file, source.name, text))]
     translated = source.with_suffix(".cpp")
     translated.write_text(translate.translate(ptx))
-    command = [arguments.compiler, *translate.CXX_OPTIONS, f"-I{HERE}", str(translated), "-o", str(source.with_suffix(".so"))]
+    command = [arguments.compiler, *translate.CXX_OPTIONS, f"-I{arguments.root}", str(translated), "-o", str(source.with_suffix(".so"))]
     subprocess.run(command, check=True)
     return faults
 
@@ -56,13 +60,10 @@ def main():
         parser.add_argument(name)
     parser.add_argument("folders", nargs="*")
     arguments = parser.parse_args()
-    library = nvrtc.find(arguments.folders)
+    library, why = nvrtc.usable(arguments.folders)
     if library is None:
-        print("skipped: there is no NVRTC here; `scripts/setup --cuda` puts one into .cache/cuda, or name one by KILN_NVRTC")
-        return SKIPPED
-    if library.version < nvrtc.LEAST:
-        print(f"skipped: {library.path} is NVRTC {library.version_text()}, which lacks __builtin_bit_cast; 12.3 has it")
-        return SKIPPED
+        print(why)
+        return nvrtc.SKIPPED
     if arguments.keep:
         Path(arguments.keep).mkdir(parents=True, exist_ok=True)
         return check(library, arguments, arguments.keep)

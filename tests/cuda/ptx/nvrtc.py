@@ -9,6 +9,8 @@ MAJORS = (13, 12)
 LEAST = (12, 3)  # the first with __builtin_bit_cast
 # Those of tensor/math/basic.h; C++20 is what the headers are written in.
 OPTIONS = ("--fmad=false", "-std=c++20", "-default-device")
+HAS_MINIMAL = (12, 4)
+SKIPPED = 77  # the status of a test that needs one where there is none
 
 
 class CompileError(Exception):
@@ -39,6 +41,11 @@ def candidates(folders):
     return paths
 
 
+def texts_of(texts):
+    """An array of C."""
+    return (ctypes.c_char_p * len(texts))(*[text.encode() for text in texts])
+
+
 class Nvrtc:
     def __init__(self, path):
         self.path = path
@@ -63,14 +70,14 @@ class Nvrtc:
         self.check(getattr(self.library, f"nvrtcGet{what}")(program, buffer))
         return buffer.value.decode()
 
-    def compile_to_ptx(self, source, name, root, architecture):
-        """PTX of the text `source`, whose includes are below the folder `root`."""
+    def compile_to_ptx(self, source, name, architecture, options=OPTIONS, headers=None):
+        """PTX of the text `source`, with the lines that instructions are of. `headers` are texts by the names of includes."""
         program = ctypes.c_void_p()
-        self.check(self.library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), 0, None, None))
+        names, texts = texts_of(headers or {}), texts_of((headers or {}).values())
+        self.check(self.library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), name.encode(), len(names), texts, names))
         try:
-            options = [*OPTIONS, f"--gpu-architecture={architecture}", f"-I{root}"]
-            texts = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
-            if self.library.nvrtcCompileProgram(program, len(options), texts) != 0:
+            words = texts_of(dict.fromkeys([*options, f"--gpu-architecture={architecture}", "-lineinfo"]))
+            if self.library.nvrtcCompileProgram(program, len(words), words) != 0:
                 raise CompileError(self.text(program, "ProgramLog"))
             return self.text(program, "PTX")
         finally:
@@ -86,3 +93,13 @@ def find(folders=()):
             if os.environ.get("KILN_NVRTC"):
                 raise
     return None
+
+
+def usable(folders=()):
+    """An NVRTC that takes the kernels, or None and the sentence that says why there is none."""
+    library = find(folders)
+    if library is None:
+        return None, "skipped: there is no NVRTC here; `scripts/setup --cuda` puts one into .cache/cuda, or name one by KILN_NVRTC"
+    if library.version < LEAST:
+        return None, f"skipped: {library.path} is NVRTC {library.version_text()}, which lacks __builtin_bit_cast; 12.3 has it"
+    return library, ""
