@@ -110,7 +110,7 @@ extern "C" __global__ void f(const int* x, int* y) {
   }
 }
 
-TEST_CASE("shared memory is undefined at first, in each block", "[fake_kernels]") {
+TEST_CASE("shared memory is undefined at first, in each block", "[fake_kernels][as_text]") {
   CHECK(with_cuda({}, [](const Cuda& cuda) -> std::string {
           const FunctionHandle f = cuda.kernel(R"(
 extern "C" __global__ void f(unsigned* y) {

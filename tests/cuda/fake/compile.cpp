@@ -16,7 +16,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kShimFolder = "tests/cuda/fake/shim";
 constexpr const char* kShim[] = {"abi.h", "arithmetic.h", "atomics.h", "cuda.h", "vectors.h", "warp.h"};
+constexpr const char* kTranslatorFolder = "tests/cuda/ptx";
+constexpr const char* kTranslator[] = {"arithmetic.py", "flow.py",     "kernel_library.py", "memory.py",
+                                       "nvrtc.py",      "operands.py", "rounding.py",       "threads.py",
+                                       "translate.py",  "card.h",      "runtime.h"};
 
 // Two sums of FNV-1a with different starts: 128 bits are as good as equality here.
 class Digest {
@@ -57,10 +62,25 @@ fs::path cache_folder() {
   return fs::temp_directory_path() / ("kiln_fake_cache_" + std::to_string(getuid()));
 }
 
+// The library whose PTX runs; "" where the compiler reads the text itself.
+std::string real_nvrtc() { return text_setting("KILN_FAKE_PTX", ""); }
+fs::path path_in(const char* folder, const char* file) { return fs::path(KILN_FAKE_ROOT) / folder / file; }
+
+// What decides, beside the text, what runs by a real NVRTC.
+void add_translation(Digest& digest) {
+  const std::string nvrtc = real_nvrtc();
+  if (nvrtc.empty()) return;
+  std::error_code none;
+  digest.add(nvrtc);
+  digest.add(std::to_string(fs::last_write_time(nvrtc, none).time_since_epoch().count()));
+  for (const char* const file : kTranslator) digest.add(read_file(path_in(kTranslatorFolder, file)));
+}
+
 std::string key_of(const Source& source) {
   Digest digest;
   digest.add(compiler());
-  for (const char* const file : kShim) digest.add(read_file(fs::path(KILN_FAKE_SHIM) / file));
+  for (const char* const file : kShim) digest.add(read_file(path_in(kShimFolder, file)));
+  add_translation(digest);
   digest.add(library_text(""));
   digest.add(source.name);
   digest.add(source.text);
@@ -68,7 +88,8 @@ std::string key_of(const Source& source) {
     digest.add(name);
     digest.add(text);
   }
-  for (const std::string& option : source.options) digest.add(option);
+  for (const std::string& option : source.options.for_compiler) digest.add(option);
+  for (const std::string& option : source.options.for_nvrtc) digest.add(option);
   return digest.text();
 }
 
@@ -110,7 +131,7 @@ class Compilation {
     result_.outcome = Outcome::Refused;
     if (!write_sources(folder_.path(), source_)) {
       result_.log = "fake NVRTC: a header's name leads out of the folder, or the folder cannot be written\n";
-    } else if (preprocess() && make_library()) {
+    } else if ((real_nvrtc().empty() ? write_text() : translate_ptx()) && make_library()) {
       result_.outcome = Outcome::Compiled;
       result_.library = read_file(folder_.path() / "library.so");
     }
@@ -118,8 +139,7 @@ class Compilation {
   }
 
  private:
-  bool run(std::vector<std::string> words) {
-    words.insert(words.begin(), compiler());
+  bool run(const std::vector<std::string>& words) {
     const Ended ended = run_program(words, folder_.path(), must_stop_);
     result_.log += ended.out;
     if (!ended.is_started) result_.outcome = Outcome::NoCompiler;
@@ -128,18 +148,27 @@ class Compilation {
   }
 
   // As with NVRTC there is no standard header.
-  bool preprocess() {
-    std::vector<std::string> words = {"-E", "-x", "c++", "-std=c++20", "-nostdinc", "-nostdinc++", "-I."};
-    words.insert(words.end(), {"-include", fs::path(KILN_FAKE_SHIM) / "cuda.h"});
-    for (const std::string& option : source_.options) words.push_back(option);
+  bool write_text() {
+    std::vector<std::string> words = {
+        compiler(),  "-E",          "-x",  "c++",      "-std=c++20",
+        "-nostdinc", "-nostdinc++", "-I.", "-include", path_in(kShimFolder, "cuda.h")};
+    for (const std::string& option : source_.options.for_compiler) words.push_back(option);
     words.insert(words.end(), {source_.name, "-o", "preprocessed"});
-    return run(std::move(words));
+    return run(words) && write_file(folder_.path() / "library.cpp",
+                                    library_text(read_file(folder_.path() / "preprocessed")));
+  }
+
+  bool translate_ptx() {
+    std::vector<std::string> words = {"python3",    path_in(kTranslatorFolder, "kernel_library.py"),
+                                      real_nvrtc(), source_.options.virtual_architecture,
+                                      source_.name, "library.cpp"};
+    for (const std::string& option : source_.options.for_nvrtc) words.push_back(option);
+    return run(words);
   }
 
   bool make_library() {
-    const std::string text = library_text(read_file(folder_.path() / "preprocessed"));
-    if (!write_file(folder_.path() / "library.cpp", text)) return false;
-    std::vector<std::string> words = {"-std=c++20",
+    std::vector<std::string> words = {compiler(),
+                                      "-std=c++20",
                                       "-O2",
                                       "-fno-math-errno",
                                       "-fno-exceptions",
@@ -154,11 +183,14 @@ class Compilation {
                                       "-fno-stack-protector",
                                       "-fstack-clash-protection"};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) words.push_back("-march=x86-64-v3");
-    for (const std::string& option : source_.options) {
+    for (const std::string& option : source_.options.for_compiler) {
       if (option.starts_with("-f")) words.push_back(option);
     }
+    // Signed numbers of PTX wrap, and it says where sums and products are rounded together.
+    if (!real_nvrtc().empty())
+      words.insert(words.end(), {"-fwrapv", "-ffp-contract=off", std::string("-I") + KILN_FAKE_ROOT});
     words.insert(words.end(), {"library.cpp", "-o", "library.so"});
-    return run(std::move(words));
+    return run(words);
   }
 
   const Source& source_;

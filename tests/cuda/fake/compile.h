@@ -1,5 +1,5 @@
 // Owns making a library of the host of a program in CUDA C++ by the compiler, and keeping it for other
-// processes.
+// processes. The compiler reads the text itself, or what a real NVRTC makes of it (KILN_FAKE_PTX).
 #pragma once
 
 #include <functional>
@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "tests/cuda/fake/nvrtc_options.h"
+
 namespace kiln::fake {
 
 struct Source {
   std::string text, name;
   std::vector<std::pair<std::string, std::string>> headers;  // name, text
-  std::vector<std::string> options;                          // of the compiler
+  Options options;
 };
 
 enum class Outcome { Compiled, Refused, Stopped, NoCompiler };

@@ -119,7 +119,7 @@ NvrtcResult nvrtcCompileProgram(NvrtcProgram program, int option_count, const ch
     const Options read = read_options(option_count, options);
     program->log = read.problem;
     if (!read.problem.empty()) return kNvrtcInvalidOption;
-    program->source.options = read.for_compiler;
+    program->source.options = read;
     const Compiled compiled = compile(program->source, [&] {
       return program->callback != nullptr && program->callback(program->given, nullptr) != 0;
     });

@@ -39,6 +39,7 @@ bool read_architecture(std::string name, Options& read) {
   if (name.empty() || name.find_first_not_of("0123456789") != std::string::npos || name.size() > 4)
     return false;
   read.architecture.number = std::stoi(name);
+  read.virtual_architecture = "compute_" + name + (read.architecture.is_for_one_alone ? "a" : "");
   const std::vector<int> known = nvrtc_architectures();
   return std::find(known.begin(), known.end(), read.architecture.number) != known.end();
 }
@@ -51,6 +52,7 @@ struct Switches {
 bool read_option(std::string_view option, Options& read, Switches& switches) {
   if (const auto name = after(option, {"--gpu-architecture=", "-arch="}))
     return read_architecture(*name, read);
+  read.for_nvrtc.emplace_back(option);
   if (const auto value = after(option, {"--fmad=", "-fmad="})) {
     switches.contracts = *value == "true";
     return *value == "true" || *value == "false";
@@ -81,6 +83,7 @@ std::vector<int> nvrtc_architectures() {
 Options read_options(int count, const char* const* options) {
   Options read;
   read.architecture.number = nvrtc_architectures().front();
+  read.virtual_architecture = "compute_" + std::to_string(read.architecture.number);
   Switches switches;
   for (int i = 0; i < count; ++i) {
     if (options == nullptr || options[i] == nullptr || !read_option(options[i], read, switches)) {

@@ -16,6 +16,8 @@ struct Options {
   Architecture architecture;
   bool makes_code = true;  // for sm_90, and not for compute_90
   std::vector<std::string> for_compiler;
+  std::vector<std::string> for_nvrtc;  // for a real one: all but the architecture
+  std::string virtual_architecture;    // compute_90
 };
 Options read_options(int count, const char* const* options);
 

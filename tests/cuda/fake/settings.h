@@ -25,6 +25,7 @@
 //                              stream works; or none
 //   KILN_FAKE_QUARANTINE       bytes that were freed and are not used again so far (16 MiB)
 //   KILN_FAKE_COMPILER         that compiles kernels (clang++-19, clang++)
+//   KILN_FAKE_PTX              a real NVRTC: what runs is the PTX that it makes of kernels
 //   KILN_FAKE_CACHE            folder of compiled kernels (kiln_fake_cache_<user>, among temporary files)
 #pragma once
 
