@@ -27,6 +27,7 @@ const CoreOps& core_ops() {
                             .straight_through = table.at("straight_through"),
                             .sub = table.at("sub"),
                             .sub_alpha = table.at("sub.alpha"),
+                            .transfer = table.at("transfer"),
                             .view = table.at("view")};
   return kOps;
 }

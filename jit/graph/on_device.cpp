@@ -1,16 +1,45 @@
 #include "jit/graph/on_device.h"
 
-namespace kiln::jit {
+#include "jit/graph/rewrite.h"
+#include "tensor/core_ops.h"
 
-Graph on_device(Graph graph, Device device) {
-  for (Value& each : graph.values) {
-    if (!each.type.is_number) each.type.device = device;
+namespace kiln::jit {
+namespace {
+
+void move(Value& value, Device device) {
+  if (!value.type.is_number) value.type.device = device;
+}
+
+// Of an op that says where its results are, or leaves it to the default.
+void move_attrs(Node& node, Device device) {
+  std::size_t attr = 0;
+  for (const Parameter& each : node.op->signature.parameters) {
+    if (each.kind == ArgKind::Device) node.attrs[attr] = device;
+    if (each.kind > ArgKind::OptionalTensorList) ++attr;
   }
-  for (Node& node : graph.nodes) {
-    for (Attr& each : node.attrs)
-      if (std::holds_alternative<Device>(each)) each = device;
+}
+
+}  // namespace
+
+Graph on_device(const Graph& graph, Device device) {
+  Graph there = graph;
+  for (Value& each : there.values) move(each, device);
+  Rewriter rewriter(there);
+  for (const Node& node : there.nodes) {
+    Node moved = rewriter.mapped(node);
+    std::vector<Type> types;
+    for (const ValueId id : node.outputs) types.push_back(there.values[static_cast<std::size_t>(id)].type);
+    if (node.is_constant()) {
+      const ValueId here = rewriter.append(std::move(moved))[0];
+      rewriter.map(node.outputs[0],
+                   rewriter.apply(core_ops().transfer, {Operand::of(here)}, {device}, node)[0]);
+      continue;
+    }
+    move_attrs(moved, device);
+    const std::vector<ValueId> made = rewriter.append(std::move(moved), std::move(types));
+    for (std::size_t k = 0; k < made.size(); ++k) rewriter.map(node.outputs[k], made[k]);
   }
-  return graph;
+  return rewriter.finish();
 }
 
 }  // namespace kiln::jit

@@ -5,7 +5,7 @@
 
 namespace kiln::jit {
 
-// As if all its tensors were on that device: to look at, since its constants stay where they are.
-Graph on_device(Graph graph, Device device);
+// As if all its tensors were on that device, to look at. Constants are where they were, and go there.
+Graph on_device(const Graph& graph, Device device);
 
 }  // namespace kiln::jit

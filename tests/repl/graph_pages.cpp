@@ -62,3 +62,14 @@ TEST_CASE("a picture needs Graphviz, and says so") {
   CHECK(result.diagnostics.find("there is no `dot`: Graphviz is not installed") != std::string::npos);
   CHECK(result.status == Status::Error);
 }
+
+TEST_CASE("kernels of a card are shown of graphs that make tensors and have constants") {
+  for (const char* const entry :
+       {":cuda cos(ones(3))", ":cuda (x => x.exp() * tensor([1.0, 2.0, 3.0]) + 1)(ones(3))",
+        ":cuda (x => (x + ones(3)).sum() + full([3], 2.5))(ones(3))"}) {
+    Session session{{}};
+    const Result result = session.eval(entry);
+    INFO(entry << "\n" << result.diagnostics);
+    CHECK(result.status == Status::Done);
+  }
+}
