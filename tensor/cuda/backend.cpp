@@ -33,6 +33,7 @@ const Kernels& column() {
     add_scan_kernels(made);
     add_random_kernels(made);
     add_pooling_kernels(made);
+    add_convolution_kernels(made);
     add_sorting_kernels(made);
     add_choice_kernels(made);
     add_kernels_on_host(made);

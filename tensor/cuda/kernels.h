@@ -9,11 +9,12 @@ void add_pointwise_kernels(Kernels& kernels);  // pointwise.cpp: all rows of ops
 void add_copy_kernels(Kernels& kernels);       // create.cpp: copy fill zero cast clone
 void add_create_kernels(
     Kernels& kernels);  // create.cpp: zeros, their forms, arange linspace eye tril triu one_hot
-void add_fold_kernels(Kernels& kernels);     // folds.cpp: sum prod amax amin, max.dim min.dim argmax argmin
-void add_scan_kernels(Kernels& kernels);     // scans.cpp: cumsum cumprod cummax cummin
-void add_random_kernels(Kernels& kernels);   // random.cpp: rand randn, their forms, randint bernoulli
-void add_pooling_kernels(Kernels& kernels);  // pooling.cpp: the pools and the adjoints of averages
-void add_sorting_kernels(Kernels& kernels);  // sorting.cpp: sort argsort topk searchsorted
-void add_choice_kernels(Kernels& kernels);   // choose.cpp: multinomial
+void add_fold_kernels(Kernels& kernels);    // folds.cpp: sum prod amax amin, max.dim min.dim argmax argmin
+void add_scan_kernels(Kernels& kernels);    // scans.cpp: cumsum cumprod cummax cummin
+void add_random_kernels(Kernels& kernels);  // random.cpp: rand randn, their forms, randint bernoulli
+void add_convolution_kernels(Kernels& kernels);  // convolution.cpp: the convolution and its adjoints
+void add_pooling_kernels(Kernels& kernels);      // pooling.cpp: the pools and the adjoints of averages
+void add_sorting_kernels(Kernels& kernels);      // sorting.cpp: sort argsort topk searchsorted
+void add_choice_kernels(Kernels& kernels);       // choose.cpp: multinomial
 
 }  // namespace kiln::cuda
