@@ -24,7 +24,7 @@ std::vector<float> numbers(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("a kernel of elements runs on every thread of its grid", "[fake_kernels]") {
+TEST_CASE("a kernel of elements runs on every thread of its grid", "[fake_kernels][sample]") {
   for (const Variables& order : orders()) {
     CHECK(with_cuda(order, [](const Cuda& cuda) -> std::string {
             const FunctionHandle f = cuda.kernel(R"(
@@ -50,7 +50,7 @@ extern "C" __global__ void __launch_bounds__(256) f(const float* x, float* y, lo
   }
 }
 
-TEST_CASE("grids and blocks have three axes", "[fake_kernels]") {
+TEST_CASE("grids and blocks have three axes", "[fake_kernels][sample]") {
   for (const Variables& order : orders()) {
     CHECK(with_cuda(order, [](const Cuda& cuda) -> std::string {
             const FunctionHandle f = cuda.kernel(R"(
@@ -71,7 +71,7 @@ extern "C" __global__ void f(unsigned* counts) {
   }
 }
 
-TEST_CASE("threads of a block meet at barriers and share memory", "[fake_kernels]") {
+TEST_CASE("threads of a block meet at barriers and share memory", "[fake_kernels][sample]") {
   for (const Variables& order : orders()) {
     CHECK(with_cuda(order, [](const Cuda& cuda) -> std::string {
             const FunctionHandle f = cuda.kernel(R"(
@@ -127,7 +127,7 @@ extern "C" __global__ void f(unsigned* y) {
         }) == "");
 }
 
-TEST_CASE("lanes of a warp exchange values", "[fake_kernels]") {
+TEST_CASE("lanes of a warp exchange values", "[fake_kernels][sample]") {
   for (const Variables& order : orders()) {
     CHECK(with_cuda(order, [](const Cuda& cuda) -> std::string {
             const FunctionHandle f = cuda.kernel(R"(
@@ -178,7 +178,7 @@ extern "C" __global__ void f(const double* x, double* sums, int* y) {
   }
 }
 
-TEST_CASE("atomic operations of all kinds", "[fake_kernels]") {
+TEST_CASE("atomic operations of all kinds", "[fake_kernels][sample]") {
   for (const Variables& order : orders()) {
     CHECK(with_cuda(order, [](const Cuda& cuda) -> std::string {
             const FunctionHandle f = cuda.kernel(R"(

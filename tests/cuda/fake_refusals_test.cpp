@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(2 * 64, 1) f(char* x) {
         }) == "");
 }
 
-TEST_CASE("what is wrong in a kernel is told and loses the context", "[fake_kernels]") {
+TEST_CASE("what is wrong in a kernel is told and loses the context", "[fake_kernels][sample]") {
   CHECK(outcome(R"(extern "C" __global__ void f(int* x) {
   if (threadIdx.x < 32)
     __syncthreads();
