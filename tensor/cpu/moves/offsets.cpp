@@ -6,7 +6,7 @@
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/moves/place_kernels.h"
-#include "tensor/cpu/moves/put.h"
+#include "tensor/ops/put.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tensor/cpu/moves/put.h"
+#include "tensor/ops/put.h"
 #include "tensor/tensor.h"
 
 namespace kiln::cpu {

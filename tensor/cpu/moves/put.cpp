@@ -1,4 +1,4 @@
-#include "tensor/cpu/moves/put.h"
+#include "tensor/cpu/moves/places.h"
 
 #include <algorithm>
 #include <span>
@@ -6,7 +6,6 @@
 
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/moves/place_kernels.h"
-#include "tensor/cpu/moves/places.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
 
