@@ -104,4 +104,12 @@ Dims result_sizes(const Dims& x, const Order& order, const Dims& middle) {
   return sizes;
 }
 
+void check_values(const TensorType& values, const Dims& places) {
+  if (broadcastable_to(values.sizes, places)) return;
+  throw OpError(ErrorKind::Shape,
+                fmt::format("index_put: values {} do not broadcast to the {} places picked",
+                            to_string(values), to_string(places)),
+                {0, 1});
+}
+
 }  // namespace kiln::advanced_index

@@ -36,4 +36,7 @@ Order order_of(const std::vector<Item>& items, int rank);
 // `middle`: the common shape of the indices.
 Dims result_sizes(const Dims& x, const Order& order, const Dims& middle);
 
+// Throws OpError (Shape) unless what is put broadcasts to the places that are picked.
+void check_values(const TensorType& values, const Dims& places);
+
 }  // namespace kiln::advanced_index

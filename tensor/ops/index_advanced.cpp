@@ -34,12 +34,7 @@ std::vector<TensorType> index_put_infer(std::span<const TensorType> inputs, cons
   const Order order = order_of(items, static_cast<int>(inputs[0].sizes.size()));
   const Dims sizes = result_sizes(inputs[0].sizes, order, broadcast_items(items));
   const bool known = std::find(sizes.begin(), sizes.end(), -1) == sizes.end();
-  if (known && !broadcastable_to(inputs[1].sizes, sizes)) {
-    throw OpError(ErrorKind::Shape,
-                  fmt::format("index_put: values {} do not broadcast to the {} places picked",
-                              to_string(inputs[1]), to_string(sizes)),
-                  {0, 1});
-  }
+  if (known) check_values(inputs[1], sizes);
   return rules::infer_same(inputs, {});
 }
 

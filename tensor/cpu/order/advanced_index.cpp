@@ -2,8 +2,6 @@
 // first.
 #include "tensor/ops/advanced_index.h"
 
-#include <fmt/format.h>
-
 #include "tensor/core_ops.h"
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
@@ -142,12 +140,7 @@ void index_put(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs,
     return fill_masked(x, indices[0], values, output, stream);
   if (!is_inplace(output, x)) copy(output, x);
   const Plan plan = plan_of(output, indices, 2);
-  if (!broadcastable_to(values.sizes(), plan.sizes)) {
-    throw OpError(ErrorKind::Shape,
-                  fmt::format("index_put: values {} do not broadcast to the {} places picked",
-                              to_string(values.type()), to_string(plan.sizes)),
-                  {0, 1});
-  }
+  check_values(values.type(), plan.sizes);
   put(output, values_to_put(values, plan.sizes, output), plan.places,
       attrs.get<bool>("accumulate") ? Put::Add : Put::Write);
 }
