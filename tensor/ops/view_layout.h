@@ -45,4 +45,8 @@ std::vector<Layout> unbind_layout(const Layout& input, const Attrs& attrs);
 std::vector<Layout> as_strided_layout(const Layout& input, const Attrs& attrs);
 std::vector<Layout> unfold_layout(const Layout& input, const Attrs& attrs);
 
+// Throws OpError (Value, Index) where places that as_strided_scatter is to write overlap, or are not all
+// within a storage of so many elements.
+void check_scattered_places(const Layout& piece, std::int64_t limit);
+
 }  // namespace kiln

@@ -9,6 +9,23 @@ namespace kiln {
 
 void add_view_scatter_ops(OpTable& table);
 
+void check_scattered_places(const Layout& piece, std::int64_t limit) {
+  if (has_overlap(piece)) {
+    throw OpError(ErrorKind::Value,
+                  fmt::format("as_strided_scatter: places of sizes {} and strides {} overlap",
+                              to_string(piece.sizes), to_string(piece.strides)),
+                  {0});
+  }
+  const auto [begin, end] = extent(piece);
+  if (begin < 0 || end > limit) {
+    throw OpError(
+        ErrorKind::Index,
+        fmt::format("as_strided_scatter: places up to {} do not lie within a storage of {} elements", end,
+                    limit),
+        {0});
+  }
+}
+
 namespace {
 
 using rules::apply_one;

@@ -45,6 +45,7 @@ OTHER_WORDS = {
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",
     "tensor/cpu/moves/pad.cpp": "pad",  # in its errors
+    "tensor/cuda/moves.cpp": "pad",  # in its errors
     "tensor/cuda/random.cpp": "bernoulli",  # in its errors
     "tensor/dim_parse.cpp": "max min",
     "tensor/cpu/products/matmul.cpp": "matmul",

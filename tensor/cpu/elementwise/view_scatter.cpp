@@ -1,6 +1,4 @@
 // Kernels of the scatters that undo views: a copy with one view of it replaced.
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "tensor/cpu/backend.h"
@@ -21,30 +19,12 @@ void scatter_view(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outpu
   copy(Tensor::alias(output, view.view(output.layout(), attrs).front()), inputs[1]);
 }
 
-void check_places(const Layout& piece, const Tensor& x) {
-  if (has_overlap(piece)) {
-    throw OpError(ErrorKind::Value,
-                  fmt::format("as_strided_scatter: places of sizes {} and strides {} overlap",
-                              to_string(piece.sizes), to_string(piece.strides)),
-                  {0});
-  }
-  const auto [begin, end] = extent(piece);
-  const auto limit = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
-  if (begin < 0 || end > limit) {
-    throw OpError(
-        ErrorKind::Index,
-        fmt::format("as_strided_scatter: places up to {} do not lie within a storage of {} elements", end,
-                    limit),
-        {0});
-  }
-}
-
 // Keeps where every element is stored, so that the view reads the same places: the whole storage is copied.
 void as_strided_scatter(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor &x = inputs[0], &output = outputs[0];
   rules::check_fits(inputs[1], x.dtype(), op.name(), 1);
   const Layout piece = as_strided_layout(x.layout(), attrs).front();
-  check_places(piece, x);
+  check_scattered_places(piece, static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype())));
   std::memcpy(output.storage()->writable_data(), x.storage()->data(), x.storage()->bytes());
   copy(Tensor::alias(output, piece), inputs[1]);
 }
