@@ -33,9 +33,10 @@ void add_unique_ops(OpTable& table) {
       {.signature = Signature::parse("unique(x: tensor, sorted: bool = true, return_inverse: bool = false, "
                                      "return_counts: bool = false, dim: index? = none)"),
        .family = "index",
-       .documentation = "The distinct elements, or slices along `dim`, in ascending order; if asked for, "
-                        "also which of them "
-                        "each one was, and how often each occurs.",
+       .documentation =
+           "The distinct elements, or slices along `dim`, in ascending order; if asked for, also which of "
+           "them each one was, and how often each occurs. NaN comes last and equals nothing, so that a slice "
+           "with one is equal to none.",
        .example = ">>> unique(tensor([3, 1, 3])).tolist()\n[1, 3]",
        .infer = unique_infer,
        .vjp = Rule<VjpFn>::none(kIntegers),

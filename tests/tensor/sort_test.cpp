@@ -132,6 +132,14 @@ TEST_CASE("unique elements and slices", "[sort]") {
   CHECK(call("unique", {vector_of({})}).numel() == 0);
 }
 
+TEST_CASE("slices with nan come last and are equal to none", "[sort]") {
+  const double nan = std::nan("");
+  const Tensor rows = tensor_of(Nd{{5, 2}, {nan, 1, 2, 0, 1, nan, nan, 1, 2, 0}}, DType::F32);
+  const Tensors found = call_all("unique", {rows}, {true, true, true, 0_i});
+  check_equal(found[1], Nd{{5}, {2, 1, 0, 3, 1}});
+  check_equal(found[2], Nd{{4}, {1, 2, 1, 1}});
+}
+
 TEST_CASE("searchsorted finds places before or after equal elements", "[sort]") {
   const Tensor sorted = vector_of({1, 3, 3, 5});
   const Tensor values = tensor_of(Nd{{2, 2}, {3, 0, 6, 4.5}}, DType::F32);

@@ -1,5 +1,6 @@
 // The kernel of unique: counting sorts and finds where runs of equal elements begin, the rest reads that.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "tensor/cpu/backend.h"
@@ -13,7 +14,26 @@
 namespace kiln::cpu {
 namespace {
 
-// Rows of a contiguous matrix, compared element by element.
+template <class T>
+bool is_nan(T x) {
+  if constexpr (requires { to_float(x); }) return std::isnan(to_float(x));
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+  return false;
+}
+
+// Below 0: `a` comes before `b`; 0: they are alike. nan comes last, and all nans are alike.
+template <class T>
+int compare_elements(T a, T b) {
+  if constexpr (requires { to_float(a); }) {
+    return compare_elements(to_float(a), to_float(b));
+  } else {
+    if (is_nan(a) || is_nan(b)) return (is_nan(a) ? 1 : 0) - (is_nan(b) ? 1 : 0);
+    return a == b ? 0 : a < b ? -1 : 1;
+  }
+}
+
+// Rows of a contiguous matrix, compared element by element. nan equals nothing, so that a row with one begins
+// a run.
 SortedGroups sorted_rows(const Tensor& matrix) {
   const std::int64_t rows = matrix.size(0);
   const std::int64_t columns = matrix.size(1);
@@ -25,19 +45,18 @@ SortedGroups sorted_rows(const Tensor& matrix) {
     const T* x = matrix.data<T>();
     const auto compare = [=](std::int64_t a, std::int64_t b) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        const T left = x[a * columns + j];
-        const T right = x[b * columns + j];
-        if constexpr (requires { to_float(left); }) {
-          if (to_float(left) != to_float(right)) return to_float(left) < to_float(right) ? -1 : 1;
-        } else {
-          if (left != right) return left < right ? -1 : 1;
-        }
+        const int which = compare_elements(x[a * columns + j], x[b * columns + j]);
+        if (which != 0) return which;
       }
       return 0;
     };
+    const auto has_nan = [=](std::int64_t row) {
+      return std::any_of(x + row * columns, x + (row + 1) * columns, is_nan<T>);
+    };
     std::iota(order, order + rows, std::int64_t{0});
     std::stable_sort(order, order + rows, [&](auto a, auto b) { return compare(a, b) < 0; });
-    for (std::int64_t i = 0; i < rows; ++i) starts[i] = i == 0 || compare(order[i], order[i - 1]) != 0;
+    for (std::int64_t i = 0; i < rows; ++i)
+      starts[i] = i == 0 || compare(order[i], order[i - 1]) != 0 || has_nan(order[i]);
   });
   return groups;
 }
