@@ -36,6 +36,7 @@ const Kernels& column() {
     add_convolution_kernels(made);
     add_sorting_kernels(made);
     add_choice_kernels(made);
+    add_unique_kernels(made);
     add_move_kernels(made);
     add_counting_kernels(made);
     add_kernels_on_host(made);

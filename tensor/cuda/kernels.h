@@ -18,5 +18,6 @@ void add_counting_kernels(Kernels& kernels);     // true_places.cpp: nonzero rep
 void add_pooling_kernels(Kernels& kernels);      // pooling.cpp: the pools and the adjoints of averages
 void add_sorting_kernels(Kernels& kernels);      // sorting.cpp: sort argsort topk searchsorted
 void add_choice_kernels(Kernels& kernels);       // choose.cpp: multinomial
+void add_unique_kernels(Kernels& kernels);       // unique.cpp: unique
 
 }  // namespace kiln::cuda

@@ -16,10 +16,14 @@ namespace kiln::cuda {
 template <class Bits, bool kFloat>
 struct Keys {
   using Word = Bits;
+  static constexpr Word kSign = static_cast<Word>(Word(1) << (sizeof(Word) * 8 - 1));
+  KILN_MATH bool is_nan(const OrderJob& job, Count place) {
+    const auto magnitude = static_cast<Word>(element<Bits>(job.keys, place) & ~kSign);
+    return kFloat && magnitude > static_cast<Word>(job.infinity);
+  }
   KILN_MATH Word word_of(const OrderJob& job, Bits bits) {
     Word word = bits;
     if constexpr (kFloat) {
-      constexpr Word kSign = static_cast<Word>(Word(1) << (sizeof(Word) * 8 - 1));
       const Word magnitude = static_cast<Word>(bits & ~kSign);
       const bool is_negative = magnitude != 0 && (bits & kSign) != 0;
       word = static_cast<Word>(is_negative ? ~bits : bits | kSign);
