@@ -37,6 +37,7 @@ const Kernels& column() {
     add_sorting_kernels(made);
     add_choice_kernels(made);
     add_unique_kernels(made);
+    add_shuffle_kernels(made);
     add_move_kernels(made);
     add_counting_kernels(made);
     add_kernels_on_host(made);

@@ -19,5 +19,6 @@ void add_pooling_kernels(Kernels& kernels);      // pooling.cpp: the pools and t
 void add_sorting_kernels(Kernels& kernels);      // sorting.cpp: sort argsort topk searchsorted
 void add_choice_kernels(Kernels& kernels);       // choose.cpp: multinomial
 void add_unique_kernels(Kernels& kernels);       // unique.cpp: unique
+void add_shuffle_kernels(Kernels& kernels);      // shuffle.cpp: randperm
 
 }  // namespace kiln::cuda

@@ -8,7 +8,6 @@
 #include "tensor/cuda/kernel_names.h"
 #include "tensor/cuda/kernels.h"
 #include "tensor/cuda/launch.h"
-#include "tensor/cuda/on_host.h"
 #include "tensor/cuda/operands.h"
 #include "tensor/cuda/program.h"
 #include "tensor/functions.h"
@@ -128,8 +127,6 @@ void add_random_kernels(Kernels& kernels) {
   kernels.add("randint", randint<false>);
   kernels.add("randint.low", randint<true>);
   kernels.add("bernoulli", bernoulli);
-  add_kernel_on_host(kernels, OpTable::get().at("randperm"),
-                     "each swap of a shuffle depends on those before it, so the host shuffles");
 }
 
 }  // namespace kiln::cuda

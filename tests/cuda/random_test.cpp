@@ -90,11 +90,14 @@ TEST_CASE("chances are met on a card as on the CPU, and what is none is refused"
         }) == "");
 }
 
-TEST_CASE("draws that the host makes count for those on a card", "[cuda]") {
+TEST_CASE("shuffles on a card are the CPU's", "[cuda]") {
   CHECK(in_child(fakes(), [] {
           Agreement all;
-          all.check("randperm", {}, {{"n", std::int64_t{50}}});
-          return all.wrong(1);
+          for (const std::int64_t n : {0, 1, 2, 3, 50, 257, 4096, 4097, 20000})
+            all.check("randperm", {}, {{"n", n}});
+          for (const DType dtype : {DType::I32, DType::F32})
+            all.check("randperm", {}, {{"n", std::int64_t{100}}, {"dtype", dtype}});
+          return all.wrong(11);
         }) == "");
 }
 

@@ -8,12 +8,6 @@
 
 namespace kiln::cuda {
 
-// Uniform in [0, 1): of the 64-bit word of this number.
-KILN_MATH double unit_number(const DrawJob& draw, Count number) {
-  const Words words = Words::of(draw, static_cast<unsigned long long>(number) / kWidePerBlock);
-  return unit_double(words.pair(static_cast<int>(number % kWidePerBlock)));
-}
-
 KILN_MATH void refuse_weights(const DrawJob& draw) { atomicMin_system(draw.fault, draw.launch << 40); }
 
 KILN_MATH bool is_weight(double weight) { return weight >= 0 && weight != math::Format<double>::kInf; }
@@ -66,7 +60,7 @@ KILN_MATH void choose_from_totals(const ChooseJob& job) {
   for (Count i = first_thread(); i < job.rows * job.samples; i += all_threads()) {
     const Count row = i / job.samples;
     const double* const totals = job.totals + row * job.classes;
-    const double place = unit_number(job.draw, i) * totals[job.classes - 1];
+    const double place = unit_double(wide_word(job.draw, i)) * totals[job.classes - 1];
     Count first = 0, left = job.classes;
     while (left > 0) {
       const Count half = left / 2;
@@ -122,7 +116,7 @@ KILN_MATH void choose_and_take_out(const ChooseJob& job) {
     if (threadIdx.x == kThreads - 1) {
       if (!(sums[1] > 0) || positive < job.samples) refuse_weights(job.draw);
       for (Count i = row * job.samples; i < (row + 1) * job.samples; ++i)
-        job.result[i] = take_class(sums, job.leaves, unit_number(job.draw, i) * sums[1]);
+        job.result[i] = take_class(sums, job.leaves, unit_double(wide_word(job.draw, i)) * sums[1]);
     }
     __syncthreads();
   }

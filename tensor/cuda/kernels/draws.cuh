@@ -23,6 +23,12 @@ struct Words {
   __device__ PhiloxPair pair(int i) const { return x[2 * i] | static_cast<PhiloxPair>(x[2 * i + 1]) << 32; }
 };
 
+// The 64-bit word of this number.
+KILN_MATH PhiloxPair wide_word(const DrawJob& job, Count number) {
+  const Words words = Words::of(job, static_cast<unsigned long long>(number) / kWidePerBlock);
+  return words.pair(static_cast<int>(number % kWidePerBlock));
+}
+
 template <class T>
 inline constexpr int kPerBlock = sizeof(T) == 8 ? kWidePerBlock : kNarrowPerBlock;
 template <class T>
