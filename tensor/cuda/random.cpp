@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "tensor/cuda/copy.h"
 #include "tensor/cuda/draws.h"
 #include "tensor/cuda/faults.h"
 #include "tensor/cuda/kernel_names.h"
@@ -70,6 +71,12 @@ void randint(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
   draw_into(outputs[0], of_elements("Integers", outputs[0].dtype()), kWidePerBlock, job);
 }
 
+void skip_draws(const Op&, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
+  const auto count = attrs.get<std::int64_t>("count");
+  generator().offset += static_cast<std::uint64_t>(count);
+  fill_elements(outputs[0], Tensor::number(count));
+}
+
 // The error of the first element that is no probability. The tensor may have been written over since the
 // launch: then the error does not name the element's value.
 OpError refused_chance(const Tensor& chances, std::int64_t at) {
@@ -126,6 +133,7 @@ void add_random_kernels(Kernels& kernels) {
   }
   kernels.add("randint", randint<false>);
   kernels.add("randint.low", randint<true>);
+  kernels.add("skip_draws", skip_draws);
   kernels.add("bernoulli", bernoulli);
 }
 

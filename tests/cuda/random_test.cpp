@@ -101,6 +101,21 @@ TEST_CASE("shuffles on a card are the CPU's", "[cuda]") {
         }) == "");
 }
 
+TEST_CASE("draws that are skipped on a card count", "[cuda]") {
+  CHECK(in_child(fakes(), [] {
+          Agreement all;
+          for (const std::int64_t count : {5, -2}) {
+            all.check_program("skip_draws", [&](Device device) -> Tensors {
+              set_default_device(device);
+              const Tensors skipped = call("skip_draws", {}, {{"count", count}});
+              set_default_device(Device{});
+              return skipped;
+            });
+          }
+          return all.wrong(2);
+        }) == "");
+}
+
 TEST_CASE("classes that are drawn by weight on a card are the CPU's", "[cuda]") {
   CHECK(in_child(fakes(), [] {
           Agreement all;
