@@ -164,6 +164,14 @@ def funnel(i):
     return i.put(f"funnel_{side}({i.value(1)}, {i.value(2)}, {i.value(3)}, {'31u' if mode == 'wrap' else '0u'})")
 
 
+def dot_product(i):
+    """Of four bytes and four bytes, and a third operand; the types say which bytes have signs."""
+    if len(i.modifiers) != 2 or not {*i.modifiers} <= {"u32", "s32"}:
+        i.fail()
+    bytes_of = ", ".join("s8" if kind == "s32" else "u8" for kind in i.modifiers)
+    return i.put(f"dot_product<{bytes_of}>({', '.join(i.value(k, 'u32') for k in (1, 2, 3))})", "u32")
+
+
 def bit_field(i):
     """Bits that are taken out of a number or put into one; the last operands say the first bit and how many."""
     i.allow()
@@ -187,5 +195,5 @@ HANDLERS = {
     "shl": shift, "shr": shift, "add": arithmetic, "sub": arithmetic, "mul": arithmetic, "div": arithmetic, "rem": arithmetic,
     "mad": multiply_add, "fma": fused, "rcp": of_one, "sqrt": of_one, "neg": of_one, "abs": of_one, "min": extremum,
     "max": extremum, "copysign": copy_sign, "prmt": permute, "shf": funnel, "clz": count_bits, "popc": count_bits,
-    "bfe": bit_field, "bfi": bit_field, "brev": reverse,
+    "bfe": bit_field, "bfi": bit_field, "dp4a": dot_product, "brev": reverse,
 }

@@ -60,6 +60,8 @@ CASES = [
     ("setp.eq.s32 %p1, %r0, 5; mov.b32 %r3, 1; @!%p1 bra $L_other; mov.b32 %r3, 2; $L_other:", (5,), 2),
     ("brx.idx %r0, $L_table; $L_table: .branchtargets $L_a, $L_b; $L_a: mov.b32 %r3, 1; $L_b: add.s32 %r3, %r3, 2", (1,), 2),
     ("mad.wide.u32 %rd3, %r0, %r1, %rd2", (MINUS[32], 2, 5), 0x200000003),
+    ("dp4a.s32.u32 %r3, %r0, %r1, %r2", (0x010002FF, 0x02FF03FF, 10), MINUS[32] & (10 + 2 + 6 - 255)),
+    ("dp4a.u32.u32 %r3, %r0, %r1, %r2", (MINUS[32], MINUS[32], 1), 1 + 4 * 255 * 255),
     ("bfe.u32 %r3, %r0, %r1, %r2", (0xABCD1234, 8, 8), 0x12),
     ("bfe.s32 %r3, %r0, 28, 8", (0x90000000,), 0xFFFFFFF9),
     ("bfe.s64 %rd3, %rd0, 4, 4", (0x70,), 7),
@@ -68,7 +70,8 @@ CASES = [
     (".shared .align 8 .b8 pair[8]; st.shared.v2.b32 [pair], {%r0, %r1}; ld.shared.b64 %rd3, [pair]", (1, 2), 0x200000001),
     (".shared .align 4 .b8 word[8]; mov.b32 %r1, word; st.shared.b32 [%r1+4], %r0; atom.shared.max.s32 %r2, [word+4], 7; "
      "ld.shared.b32 %r3, [word+4]", (MINUS[32],), 7),
-    (".shared .align 4 .b32 count; mov.b64 %rd1, count; cvta.shared.u64 %rd2, %rd1; st.b32 [%rd2], 5; red.shared.add.u32 [count], 2; "
+    (".shared .align 4 .b32 count; mov.b64 %rd1, count; cvta.shared.u64 %rd2, %rd1; st.b32 [%rd2], 5; "
+     "red.shared.add.u32 [count], 2; "
      "atom.shared.cas.b32 %r1, [count], 7, 9; cvta.to.shared.u64 %rd1, %rd2; ld.shared.u32 %r2, [%rd1]; add.s32 %r3, %r1, %r2",
      (), 16),
     ("add.rn.f32 %f3, %f0, %f1", (f32(1.0), f32(2.0**-24)), f32(1.0)),
@@ -102,7 +105,8 @@ CASES = [
 REFUSED = ["add.f32 %f3, %f0, %f1", "mul.ftz.f32 %f3, %f0, %f1", "sqrt.approx.f32 %f3, %f0", "ex2.approx.f32 %f3, %f0",
            "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1", "add.sat.s32 %r3, %r0, %r1", "bar.sync 1, 64",
            "cvt.rn.f16.f32 %rs3, %f0", "cvt.rzi.ftz.s32.f32 %r3, %f0", "nosuch.u32 %r3, %r0", "mov.u32 %r3, %smid",
-           "activemask.b32 %r3", "shfl.down.b32 %r3, %r0, %r1, %r2", "atom.global.add.noftz.f16 %rs3, [%rd0], %rs1", "setp.lt.foo.u32 %p1, %r0, %r1"]
+           "activemask.b32 %r3", "shfl.down.b32 %r3, %r0, %r1, %r2", "atom.global.add.noftz.f16 %rs3, [%rd0], %rs1",
+           "setp.lt.foo.u32 %p1, %r0, %r1"]
 FAULTS = ["add.f32 %f3, %f0, %f1", "sub.f64 %fd3, %fd0, %fd1", "mul.ftz.f32 %f3, %f0, %f1", "mul.f32 %f3, %f0, %f1",
           "@%p1 mul.f32 %f3, %f0, %f1", "sqrt.approx.f32 %f3, %f0", "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1"]
 WIDTHS = {"rs": 16, "r": 32, "rd": 64, "f": 32, "fd": 64}

@@ -133,6 +133,12 @@ inline u32 permute(u32 a, u32 b, u32 selector) {
   }
   return result;
 }
+template <class A, class B>
+u32 dot_product(u32 a, u32 b, u32 sum) {
+  for (u32 i = 0; i < 32; i += 8)
+    sum += static_cast<u32>(static_cast<A>(a >> i)) * static_cast<u32>(static_cast<B>(b >> i));
+  return sum;
+}
 // As many bits of `x` from `first` on as `count` says; signed numbers go on with the last of them.
 template <class T>
 T extracted(T x, u32 first, u32 count) {
