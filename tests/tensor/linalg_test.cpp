@@ -128,13 +128,13 @@ std::vector<T> in_fixed_order(const T* a, const T* x, std::int64_t m, std::int64
   std::vector<T> result;
   for (std::int64_t i = 0; i < m; ++i) {
     Sum total = 0;
-    for (std::int64_t block = 0; block < k; block += cpu::kDotBlock) {
-      Sum lanes[cpu::kDotLanes] = {};
-      for (std::int64_t p = block; p < std::min(k, block + cpu::kDotBlock); ++p) {
+    for (std::int64_t block = 0; block < k; block += kDotBlock) {
+      Sum lanes[kDotLanes] = {};
+      for (std::int64_t p = block; p < std::min<std::int64_t>(k, block + kDotBlock); ++p) {
         const Sum term = static_cast<Sum>(a[i * k + p]) * static_cast<Sum>(x[p]);
-        lanes[(p - block) % cpu::kDotLanes] += term;
+        lanes[(p - block) % kDotLanes] += term;
       }
-      for (int half = cpu::kDotLanes / 2; half > 0; half /= 2)
+      for (int half = kDotLanes / 2; half > 0; half /= 2)
         for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
       total += lanes[0];
     }

@@ -8,6 +8,7 @@
 #include "tensor/cpu/isa/squares.h"
 #include "tensor/cpu/isa/vectors.h"
 #include "tensor/integers.h"
+#include "tensor/product_order.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -155,9 +156,9 @@ template <class T, int kRows, int kColumns, Right kRightPanel>
     asm volatile("" : "+r"(left));
   };
   std::int64_t p = 0;
-  for (; p + kPanelRun <= of.depth; p += kPanelRun, steps_done(kPanelRun)) {
+  for (; p + kDepthRun <= of.depth; p += kDepthRun, steps_done(kDepthRun)) {
 #pragma GCC unroll 8
-    for (int i = 0; i < kPanelRun; ++i) step(i);
+    for (int i = 0; i < kDepthRun; ++i) step(i);
   }
   for (; p < of.depth; ++p, steps_done(1)) step(0);
   each<kRows>([&](auto r) __attribute__((always_inline)) {

@@ -153,7 +153,7 @@ void vector_by_rows(const MatrixView<T>& a, const VectorElement<T>* x, VectorEle
     const std::int64_t rows = std::min<std::int64_t>(kWidth<Sum>, m - i);
     VectorOf<Sum> sums{};
     for (std::int64_t p = 0; p < k; p += kDotBlock)
-      fold_block(a.data + i * a.row + p, a.row, x + p, rows, std::min(kDotBlock, k - p), sums);
+      fold_block(a.data + i * a.row + p, a.row, x + p, rows, std::min<std::int64_t>(kDotBlock, k - p), sums);
     for (std::int64_t row = 0; row < rows; ++row) y[i + row] = static_cast<VectorElement<T>>(sums[row]);
   }
 }
@@ -198,8 +198,8 @@ void add_columns(const T* first, std::int64_t step, const VectorElement<T>* x, s
     constexpr int kHalf = kDotLanes / 2;
     VectorOf<Sum> lanes[kHalf][kCount];
     for (int lane = 0; lane < kHalf; ++lane)
-      add_lane_pair<kCount>(first + block * step, step, x + block, lane, std::min(kDotBlock, k - block),
-                            lanes[lane]);
+      add_lane_pair<kCount>(first + block * step, step, x + block, lane,
+                            std::min<std::int64_t>(kDotBlock, k - block), lanes[lane]);
     for (int half = kHalf / 2; half > 0; half /= 2)
       for (int lane = 0; lane < half; ++lane)
         each<kCount>([&](auto v) { lanes[lane][v] += lanes[lane + half][v]; });
@@ -247,7 +247,7 @@ void add_strip(const T* first, std::int64_t step, const VectorElement<T>* x, std
   std::fill_n(sums, width, Sum{});
   for (std::int64_t block = 0; block < k; block += kDotBlock) {
     std::fill_n(lanes, kDotLanes * width, Sum{});
-    const std::int64_t end = std::min(block + kDotBlock, k);
+    const std::int64_t end = std::min<std::int64_t>(block + kDotBlock, k);
     std::int64_t p = block;
     for (; p + kColumns <= end; p += kColumns)
       for (std::int64_t lane = 0; lane < kDotLanes; ++lane)
@@ -297,7 +297,7 @@ void vector_by_elements(const MatrixView<T>& a, const VectorElement<T>* x, Vecto
     Sum sum{};
     for (std::int64_t block = 0; block < k; block += kDotBlock) {
       Sum lanes[kDotLanes] = {};
-      const std::int64_t end = std::min(block + kDotBlock, k);
+      const std::int64_t end = std::min<std::int64_t>(block + kDotBlock, k);
       for (std::int64_t p = block; p < end; ++p) {
         Sum& lane = lanes[(p - block) % kDotLanes];
         lane = add_one_product<T>(lane, factor(a.data[i * a.row + p * a.column]), factor(x[p]));

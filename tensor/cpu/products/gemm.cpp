@@ -7,6 +7,7 @@
 #include "tensor/cpu/products/panel_product.h"
 #include "tensor/cpu/products/vector_product.h"
 #include "tensor/parallel.h"
+#include "tensor/product_order.h"
 
 namespace kiln::cpu {
 
@@ -64,14 +65,16 @@ void multiply_in_turn(std::span<const Product<T>> products, std::int64_t m, std:
 template <class T>
 void multiply(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
               const RangeFn* done) {
-  if (m == 0 || n == 0) return;
-  const bool is_vector = m == 1 || n == 1;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!is_vector && panels::pays<T>(m, n, k)) return panels::multiply<T>(products, m, n, k, done);
+  if (m == 0 || n == 0 || products.empty()) return;
+  constexpr bool kIsFloat = std::is_floating_point_v<T>;
+  const ProductSums sums =
+      product_sums({m, n, k}, products[0].b.column == 1, kIsFloat && panels::are_there());
+  if constexpr (kIsFloat) {
+    if (sums.order == ProductOrder::Fused) return panels::multiply<T>(products, m, n, k, sums.parts, done);
   }
   if (k == 0) {
     for (const Product<T>& product : products) std::fill_n(product.c, m * n, T{});
-  } else if (is_vector) {
+  } else if (sums.order == ProductOrder::Lanes) {
     multiply_vectors(products, m, n, k);
   } else {
     multiply_in_turn(products, m, n, k);

@@ -7,6 +7,7 @@
 
 #include "tensor/cpu/products/panel_kernels.h"
 #include "tensor/integers.h"
+#include "tensor/product_order.h"
 
 namespace kiln::cpu::panels {
 
@@ -21,15 +22,15 @@ struct Range {
 
 // The depth in parts, of whole runs but for the last.
 struct Depth {
-  std::int64_t steps, runs, parts;
+  std::int64_t steps, parts;
 
-  Depth(std::int64_t k, std::int64_t most)
-      : steps(k), runs(ceil_divide(k, kPanelRun)), parts(ceil_divide(k, most)) {}
+  Depth(std::int64_t k, std::int64_t count) : steps(k), parts(count) {}
   Range part(std::int64_t i) const {
-    const Range some = Range{0, runs}.part(i, parts);
-    return {some.begin * kPanelRun, std::min(steps, some.end * kPanelRun)};
+    return {begin_of_part(steps, parts, i), begin_of_part(steps, parts, i + 1)};
   }
-  std::int64_t longest() const { return std::min(steps, ceil_divide(runs, parts) * kPanelRun); }
+  std::int64_t longest() const {
+    return std::min(steps, ceil_divide(ceil_divide(steps, kDepthRun), parts) * kDepthRun);
+  }
 };
 
 // The lines of one operand in panels.

@@ -17,9 +17,6 @@ namespace kiln::cpu::panels {
 // Multiply-adds, and elements laid out, below which another thread is not worth it.
 inline constexpr std::int64_t kThreadGrain = 1 << 16, kLayGrain = 1 << 15;
 
-// Steps of depth that are multiplied before the next ones: what is laid out of a block stays in the second
-// cache. Fewer where a panel is read once, from far apart.
-inline constexpr std::int64_t kMostDepth = 384, kMostDepthOnce = 64;
 // Rows of a block, in bytes of one step.
 inline constexpr std::int64_t kMostRowBytes = 768;
 inline constexpr std::int64_t kMostColumnPanels = 8;  // that a task lays out before it multiplies them
@@ -65,12 +62,12 @@ template <class T>
 class Job {
  public:
   Job(std::span<const Product<T>> products, std::int64_t m, std::int64_t n, std::int64_t k,
-      const RangeFn* done)
+      std::int64_t parts, const RangeFn* done)
       : products_(products),
         left_(m, kernels_.left, kernels_.left),
         right_(n, kernels_.right, kernels_.vector),
         laying_(laying(k)),
-        depth_(k, left_.panels == 1 && laying_ == Laying::ByTheWay ? kMostDepthOnce : kMostDepth),
+        depth_(k, parts),
         left_panel_(spread(left_.width)),
         right_panel_(spread(right_.width)),
         grid_(cut(is_side_by_side() ? 1 : num_threads())),

@@ -35,7 +35,6 @@ struct PanelProduct {
   int tiles;
   std::int64_t next_panel;
 };
-inline constexpr int kPanelRun = 8;  // steps of depth that kernels go by at a time
 
 template <class T>
 struct PanelKernels {

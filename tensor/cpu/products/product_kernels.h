@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/isa.h"
 #include "tensor/dtype.h"
+#include "tensor/product_order.h"
 
 namespace kiln::cpu {
 
@@ -17,18 +18,13 @@ struct MatrixView {
   std::int64_t column;
 };
 
-// Elements of a dot product that one block adds up, in `kDotLanes` lanes and then a tree; blocks are added in
-// order. Every way of computing one element of a matrix-vector product follows this, so that layouts do not
-// matter either.
-inline constexpr std::int64_t kDotBlock = 8192;
-inline constexpr int kDotLanes = 32;
-
 template <class T>
 struct ProductKernels {
   // c = a b, or c += a b: each element added up in the order of k. Rows of `b` are contiguous.
   void (*rows)(const MatrixView<T>& a, const T* b, std::int64_t ldb, T* c, std::int64_t ldc, std::int64_t m,
                std::int64_t n, std::int64_t k, bool accumulate);
-  // y = a x for `m` rows of any strides and a contiguous `x`.
+  // y = a x for `m` rows of any strides and a contiguous `x`, in the order of ProductOrder::Lanes, so that
+  // layouts do not matter.
   void (*vector)(const MatrixView<T>& a, const T* x, T* y, std::int64_t m, std::int64_t k);
 };
 

@@ -54,7 +54,8 @@ void multiply_in_tasks(const MatrixView<T>& a, Sum* y, std::int64_t count, std::
                    const std::int64_t block = task / pieces, p = block * kDotBlock;
                    const std::int64_t first = row_of(task % pieces), last = row_of(task % pieces + 1);
                    const MatrixView<T> part{a.data + first * a.row + p * a.column, a.row, a.column};
-                   f(part, p, to + block * size + first, last - first, std::min(kDotBlock, k - p));
+                   f(part, p, to + block * size + first, last - first,
+                     std::min<std::int64_t>(kDotBlock, k - p));
                  }
                });
   if (blocks == 1) return;
