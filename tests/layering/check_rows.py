@@ -48,7 +48,7 @@ OTHER_WORDS = {
     "tensor/cuda/moves.cpp": "pad",  # in its errors
     "tensor/cuda/random.cpp": "bernoulli",  # in its errors
     "tensor/dim_parse.cpp": "max min",
-    "tensor/cpu/products/matmul.cpp": "matmul",
+    "tensor/product_operands.cpp": "matmul",  # in its errors
     "tensor/signature.cpp": "dims index ints",
     "tensor/tape/storage_write.cpp": "shape",
 }

@@ -10,53 +10,19 @@
 #include "tensor/cpu/products/gemm.h"
 #include "tensor/cpu/products/tile_product.h"
 #include "tensor/cpu/products/vector_product.h"
+#include "tensor/error.h"
 #include "tensor/ops/scalar.h"
-#include "tensor/ops/view_layout.h"
 #include "tensor/parallel.h"
+#include "tensor/product_operands.h"
 
 namespace kiln::cpu {
 
 namespace {
 
-// An operand as a batch of matrices: sizes and strides of the batch, then those of one matrix.
-struct MatrixOperand {
-  IntDims batch;
-  IntDims batch_strides;
-  std::int64_t rows;
-  std::int64_t columns;
-  std::int64_t row_stride;
-  std::int64_t column_stride;
-};
-
-MatrixOperand left_operand(const Layout& layout) {
-  const std::size_t rank = layout.sizes.size();
-  if (rank == 1) return {{}, {}, 1, layout.sizes[0], 0, layout.strides[0]};
-  return {IntDims(layout.sizes.begin(), layout.sizes.end() - 2),
-          IntDims(layout.strides.begin(), layout.strides.end() - 2),
-          layout.sizes[rank - 2],
-          layout.sizes[rank - 1],
-          layout.strides[rank - 2],
-          layout.strides[rank - 1]};
-}
-
-MatrixOperand right_operand(const Layout& layout) {
-  if (layout.rank() == 1) return {{}, {}, layout.sizes[0], 1, layout.strides[0], 1};
-  return left_operand(layout);
-}
-
-// A batch of row blocks times one matrix is one product, when the rows lie evenly.
-void fold_batch(MatrixOperand& a, const MatrixOperand& b, const Layout& layout) {
-  if (!b.batch.empty() || a.batch.empty()) return;
-  const std::int64_t rows = count_elements(a.batch) * a.rows;
-  const auto strides = view_strides(layout, IntDims{rows, a.columns});
-  if (!strides || rows == 0 || a.columns == 0) return;
-  a = {{}, {}, rows, a.columns, (*strides)[0], (*strides)[1]};
-}
-
 // Where every matrix of the batch starts, relative to the tensor's first element.
 SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<const std::int64_t> batch) {
   if (batch.empty()) return {0};
-  const IntDims strides = broadcast_layout({operand.batch, operand.batch_strides, 0}, dims(batch)).strides;
+  const IntDims strides = strides_along(operand, batch);
   SmallVector<std::int64_t, 1> result(static_cast<std::size_t>(count_elements(dims(batch))));
   IntDims index(batch.size(), 0);
   std::int64_t at = 0;
@@ -74,10 +40,10 @@ SmallVector<std::int64_t, 1> starts(const MatrixOperand& operand, std::span<cons
 
 template <class T>
 SmallVector<Product<T>, 1> products_of(const Tensor& result, const Tensor& x, const Tensor& y,
-                                       const MatrixOperand& a, const MatrixOperand& b,
-                                       std::span<const std::int64_t> batch) {
-  const SmallVector<std::int64_t, 1> left = starts(a, batch);
-  const SmallVector<std::int64_t, 1> right = starts(b, batch);
+                                       const ProductOperands& operands) {
+  const MatrixOperand &a = operands.left, &b = operands.right;
+  const SmallVector<std::int64_t, 1> left = starts(a, operands.batch);
+  const SmallVector<std::int64_t, 1> right = starts(b, operands.batch);
   T* out = result.writable<T>();
   SmallVector<Product<T>, 1> products;
   products.reserve(left.size());
@@ -90,18 +56,18 @@ SmallVector<Product<T>, 1> products_of(const Tensor& result, const Tensor& x, co
 }
 
 template <class T>
-void run(const Tensor& result, const Tensor& x, const Tensor& y, const MatrixOperand& a,
-         const MatrixOperand& b, std::span<const std::int64_t> batch, ResultPieces* pieces) {
-  const SmallVector<Product<T>, 1> products = products_of<T>(result, x, y, a, b, batch);
-  if (pieces == nullptr) return multiply<T>(products, a.rows, b.columns, a.columns);
+void run(const Tensor& result, const Tensor& x, const Tensor& y, ResultPieces* pieces) {
+  const ProductOperands operands = product_operands(x.layout(), y.layout());
+  const SmallVector<Product<T>, 1> products = products_of<T>(result, x, y, operands);
+  const std::int64_t m = operands.rows(), n = operands.columns(), k = operands.depth();
+  if (pieces == nullptr) return multiply<T>(products, m, n, k);
   pieces->begin(result);
   const auto done = [pieces](std::int64_t begin, std::int64_t end) { pieces->piece(begin, end); };
   const RangeFn each(done);
-  multiply<T>(products, a.rows, b.columns, a.columns, &each);
+  multiply<T>(products, m, n, k, &each);
 }
 
-using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, const MatrixOperand&,
-                       const MatrixOperand&, std::span<const std::int64_t>, ResultPieces*);
+using RunFn = void (*)(const Tensor&, const Tensor&, const Tensor&, ResultPieces*);
 RunFn runner(DType dtype) {
   switch (dtype) {
     case DType::U8:
@@ -137,13 +103,10 @@ using MultiplyFn = bool (*)(std::span<const Product<T>>, std::int64_t m, std::in
 // False when `multiply` does not take these operands.
 template <class T>
 bool product_by(MultiplyFn<T> multiply, const Tensor& result, const Tensor& left, const Tensor& right) {
-  MatrixOperand a = left_operand(left.layout());
-  const MatrixOperand b = right_operand(right.layout());
   if (result.numel() == 0) return false;
-  fold_batch(a, b, left.layout());
-  const auto products =
-      products_of<T>(result, left, right, a, b, ints(broadcast(a.batch, b.batch, "matmul")));
-  return multiply(products, a.rows, b.columns, a.columns);
+  const ProductOperands operands = product_operands(left.layout(), right.layout());
+  return multiply(products_of<T>(result, left, right, operands), operands.rows(), operands.columns(),
+                  operands.depth());
 }
 
 template <class T>
@@ -248,20 +211,15 @@ void matmul(const Tensor& result, const Tensor& x, const Tensor& y, ResultPieces
     matmul(wide, contiguous_copy(x, DType::F32), contiguous_copy(y, DType::F32));
     return copy(result, wide);
   }
-  MatrixOperand a = left_operand(x.layout());
-  const MatrixOperand b = right_operand(y.layout());
-  fold_batch(a, b, x.layout());
-  runner(x.dtype())(result, x, y, a, b, ints(broadcast(a.batch, b.batch, "matmul")), pieces);
+  runner(x.dtype())(result, x, y, pieces);
 }
 
 std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y) {
   const bool is_known = x.dtype() == y.dtype() && (x.dtype() == DType::F32 || x.dtype() == DType::F64);
   if (!is_known || multiplies_pairs(x.sizes(), y.sizes())) return std::nullopt;
-  MatrixOperand a = left_operand(x.layout());
-  const MatrixOperand b = right_operand(y.layout());
   if (x.numel() == 0 || y.numel() == 0) return std::nullopt;
-  fold_batch(a, b, x.layout());
-  const IntDims batch = broadcast(a.batch, b.batch, "matmul");
+  const ProductOperands operands = product_operands(x.layout(), y.layout());
+  const MatrixOperand &a = operands.left, &b = operands.right;
   PlacedProduct product;
   product.dtype_ = x.dtype();
   product.rows_ = a.rows;
@@ -269,8 +227,8 @@ std::optional<PlacedProduct> PlacedProduct::of(const Tensor& x, const Tensor& y)
   product.depth_ = a.columns;
   product.a_ = {a.row_stride, a.column_stride};
   product.b_ = {b.row_stride, b.column_stride};
-  product.left_ = starts(a, batch);
-  product.right_ = starts(b, batch);
+  product.left_ = starts(a, operands.batch);
+  product.right_ = starts(b, operands.batch);
   return product;
 }
 
