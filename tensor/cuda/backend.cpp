@@ -16,16 +16,10 @@ namespace {
 
 void add_transfer(Kernels& kernels) { kernels.add("transfer", transfer_elements); }
 
-void add_products_on_host(Kernels& kernels) {
-  for (const char* const name : {"matmul", "mm", "bmm", "mv", "dot", "linear"})
-    add_kernel_on_host(kernels, OpTable::get().at(name), "products are the host's");
-}
-
 const Kernels& column() {
   static const Kernels all = [] {
     Kernels made;
     add_transfer(made);
-    add_products_on_host(made);
     add_pointwise_kernels(made);
     add_copy_kernels(made);
     add_create_kernels(made);
@@ -40,6 +34,7 @@ const Kernels& column() {
     add_shuffle_kernels(made);
     add_move_kernels(made);
     add_counting_kernels(made);
+    add_product_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();

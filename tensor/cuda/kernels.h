@@ -20,5 +20,6 @@ void add_sorting_kernels(Kernels& kernels);      // sorting.cpp: sort argsort to
 void add_choice_kernels(Kernels& kernels);       // choose.cpp: multinomial
 void add_unique_kernels(Kernels& kernels);       // unique.cpp: unique
 void add_shuffle_kernels(Kernels& kernels);      // shuffle.cpp: randperm
+void add_product_kernels(Kernels& kernels);      // products.cpp: matmul mm bmm mv dot linear
 
 }  // namespace kiln::cuda
