@@ -89,5 +89,8 @@ bool has_kernel(const Op& op, Device device) {
 bool is_direct(const Op& op, Device device) {
   return OpTable::get().has(op) && backend_of(device).kernels().of(op).is_direct;
 }
+std::string_view why_on_host(const Op& op, Device device) {
+  return OpTable::get().has(op) ? backend_of(device).kernels().of(op).on_host : std::string_view();
+}
 
 }  // namespace kiln

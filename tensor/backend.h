@@ -124,5 +124,7 @@ void set_backend(Device device, Backend* backend);
 bool has_kernel(const Op& op, Device device = {});
 // May an in-place form of the op compute straight into its target there?
 bool is_direct(const Op& op, Device device = {});
+// Why the host computes the op for that device; empty where it does not.
+std::string_view why_on_host(const Op& op, Device device);
 
 }  // namespace kiln

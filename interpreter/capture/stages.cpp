@@ -11,6 +11,7 @@
 #include "interpreter/vm/impl.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/fused_text.h"
+#include "tensor/backend.h"
 
 namespace kiln::interp {
 namespace {
@@ -273,6 +274,25 @@ std::vector<std::string> apart_in(const Compiled& compiled) {
   return sentences;
 }
 
+// The ops of the entries that the host computes for another device, each once.
+std::vector<std::string> on_host_in(const Compiled& compiled) {
+  std::vector<std::string> sentences;
+  for (const Entry* entry : compiled.in_order) {
+    const jit::Graph graph = before_kernels(entry->captured);
+    for (const jit::Node& node : graph.nodes) {
+      if (node.op == nullptr || node.outputs.empty()) continue;
+      const Device device = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device;
+      const std::string_view reason = why_on_host(*node.op, device);
+      if (reason.empty()) continue;
+      std::string sentence = fmt::format("operands of {} go from {} to the host, and results come back: {}",
+                                         node.op->name(), to_string(device), reason);
+      if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end())
+        sentences.push_back(std::move(sentence));
+    }
+  }
+  return sentences;
+}
+
 }  // namespace
 
 std::string why(Interpreter& interpreter, const Value& function) {
@@ -301,6 +321,7 @@ std::string why(Interpreter& interpreter, const Value& function) {
     text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
   for (const Code* each : compiled_code(interpreter, function)) {
     for (const std::string& sentence : apart_in(*each->compiled)) text += "\n" + sentence;
+    for (const std::string& sentence : on_host_in(*each->compiled)) text += "\n" + sentence;
   }
   return text;
 }

@@ -158,3 +158,10 @@ TEST_CASE("gradients cross devices, and operands that do not are refused", "[cud
       "f32[2] cuda 8 B\n[2., 2.]\n"
       "device('cuda:1')\n");
 }
+
+TEST_CASE(":why tells which ops the host computes for a card", "[cuda]") {
+  const std::string told =
+      talk({}, {"@jit fn f(x) = cholesky(x) * 2", "f(eye(3, device=\"cuda\"));", ":why f"});
+  CHECK(holds(told, "operands of cholesky go from cuda to the host, and results come back"));
+  CHECK_FALSE(holds(told, "operands of mul"));
+}
