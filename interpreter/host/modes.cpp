@@ -1,5 +1,5 @@
-// Modes as `with` values: no_grad, enable_grad, no_compile, seed, device; gradients as a function; threads
-// and memory.
+// Modes as `with` values: no_grad, enable_grad, no_compile, seed, device, exact, tf32; gradients as a
+// function; threads and memory.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -16,6 +16,7 @@
 #include "tensor/backend.h"
 #include "tensor/levels/custom.h"
 #include "tensor/parallel.h"
+#include "tensor/product_mode.h"
 #include "tensor/random.h"
 #include "tensor/storage.h"
 
@@ -105,6 +106,22 @@ Value grad_mode(std::string name, bool on) {
 Value no_grad(Interpreter&, Args) { return grad_mode("no_grad()", false); }
 Value enable_grad(Interpreter&, Args) { return grad_mode("enable_grad()", true); }
 Value no_compile(Interpreter&, Args) { return switch_scope("no_compile()", compiling, set_compiling, false); }
+
+Value product_scope(std::string name, kiln::ProductMode mode) {
+  auto before = std::make_shared<std::vector<kiln::ProductMode>>();
+  return scope_value(std::move(name), {[=] {
+                                         before->push_back(kiln::product_mode());
+                                         kiln::set_product_mode(mode);
+                                       },
+                                       [=] {
+                                         if (before->empty()) return;
+                                         kiln::set_product_mode(before->back());
+                                         before->pop_back();
+                                       }});
+}
+Value exact(Interpreter&, Args) { return product_scope("exact()", kiln::ProductMode::Exact); }
+Value tf32(Interpreter&, Args) { return product_scope("tf32()", kiln::ProductMode::Tf32); }
+
 Value is_grad_enabled(Interpreter&, Args) { return kiln::grad_enabled(); }
 
 // Seeds at once; as a scope it also puts the generator back to where it was before.
@@ -200,6 +217,18 @@ Value devices(Interpreter&, Args a) {
 }
 
 constexpr NativeDef kMemory[] = {
+    {"exact()",
+     "Within `with exact() { … }`, or a function decorated with it, products of matrices on cards add up in "
+     "the CPU's order: results of f32 and f64 have the CPU's bits.\n"
+     ">>> with exact() { y = ones(2, 3) @ ones(3, 2) }\n"
+     ">>> y.tolist()\n"
+     "[[3.0, 3.0], [3.0, 3.0]]",
+     exact},
+    {"tf32()",
+     "Within `with tf32() { … }`, or a function decorated with it, cards may round elements of f32 to TF32, "
+     "10 "
+     "bits of mantissa, before they multiply matrices.",
+     tf32},
     {"devices(kind=none)",
      "The devices that tensors can be on, those of one kind alone when it is given. The list is empty, and "
      "so false, where there are none.\n>>> devices(\"cpu\")\n[device('cpu')]",

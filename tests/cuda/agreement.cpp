@@ -1,6 +1,7 @@
 #include "tests/cuda/agreement.h"
 
 #include "tensor/delayed_error.h"
+#include "tensor/product_mode.h"
 #include "tensor/random.h"
 
 namespace kiln::testing {
@@ -20,7 +21,7 @@ const std::vector<Shown> kShown = {
      }},
 };
 
-Agreement::Agreement() : card_(parse_device("cuda")) {}
+Agreement::Agreement() : card_(parse_device("cuda")) { set_product_mode(ProductMode::Exact); }
 
 Agreement::Outcome Agreement::outcome(const Run& run, Device device) const {
   Outcome found;

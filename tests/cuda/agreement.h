@@ -18,7 +18,7 @@ struct Shown {
 extern const std::vector<Shown> kShown;
 inline Tensor as_it_is(const Tensor& x) { return x; }
 
-// In a process that has the fake libraries.
+// In a process that has the fake libraries. Products of matrices are exact from then on.
 class Agreement {
  public:
   Agreement();

@@ -29,6 +29,7 @@
 #include "lang/parse.h"
 #include "tensor/device.h"
 #include "tensor/op.h"
+#include "tensor/product_mode.h"
 #include "tests/scripts/faults.h"
 
 namespace {
@@ -305,6 +306,7 @@ int main(int argc, char** argv) {
   bool update = false;
   bool errors = false;
   std::vector<std::string> arguments;
+  kiln::set_product_mode(kiln::ProductMode::Exact);  // on cards scripts show the CPU's bits
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--update") {

@@ -10,6 +10,7 @@
 #include "tensor/backend.h"
 #include "tensor/levels/batch_level.h"
 #include "tensor/levels/dual_level.h"
+#include "tensor/product_mode.h"
 #include "tensor/random.h"
 #include "tensor/warning.h"
 #include "tests/tensor/gradcheck.h"
@@ -169,6 +170,7 @@ void check_same(const Op& op, const Outcome& there, const Outcome& here, Device 
 
 // All samples with operands on `operands`, while new tensors are made on `other`.
 int check_samples(Device operands, Device other) {
+  set_product_mode(ProductMode::Exact);
   int checked = 0;
   for (const Op* const op : OpTable::get().ops()) {
     for (Sample& sample : samples_of(*op)) {
