@@ -35,9 +35,9 @@ struct KernelWork {
 
 // What is no kernel of Kiln's: a copy, a fill, a product of a library.
 struct OtherWork {
-  std::string_view entry;           // of the library, for errors
-  std::vector<std::uint64_t> what;  // with `entry`: equal where it does the same
-  std::function<Result(StreamHandle)> give;
+  std::string_view entry;                    // of the library, for errors
+  std::vector<std::uint64_t> what;           // with `entry`: equal where it does the same
+  std::function<Result(StreamHandle)> give;  // throws OpError for an error of another library than the driver
 };
 
 using Work = std::variant<KernelWork, OtherWork>;

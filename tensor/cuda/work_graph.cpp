@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "tensor/error.h"
+
 namespace kiln::cuda {
 namespace {
 
@@ -64,8 +66,12 @@ Result WorkGraph::capture() {
   if (const Result begun = api().cuStreamBeginCapture_v2(stream, kCaptureThreadLocal); begun != kSuccess)
     return begun;
   Result result = kSuccess;
-  for (const Work& each : work_) {
-    if (result == kSuccess) result = give_to(stream, each);
+  try {
+    for (const Work& each : work_) {
+      if (result == kSuccess) result = give_to(stream, each);
+    }
+  } catch (const OpError&) {
+    result = kUnknownError;  // the library tells it again when the work is given without a graph
   }
   const Result ended = api().cuStreamEndCapture(stream, &graph_);
   return result != kSuccess ? result : ended;

@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "tensor/delayed_error.h"
+#include "tensor/product_mode.h"
+#include "tensor/warning.h"
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
@@ -159,4 +162,151 @@ TEST_CASE("products of halves on a card are near those of f64, and rounded once"
           }
           return wrong.substr(0, 1000);
         }) == "");
+}
+
+// ---- By cublasLt ----
+
+namespace {
+
+Tensor on_card(const Tensor& x) { return ops::to(x, parse_device("cuda")); }
+
+// Products as cublasLt gets them, of each kind of layout, and linear maps with a bias.
+Tensors by_library(DType dtype) {
+  const auto some = [&](const Dims& sizes, int seed) { return on_card(noise(sizes, dtype, seed, -1, 1)); };
+  const Tensor a = some({20, 48}, 1), b = some({48, 24}, 2), batch = some({3, 20, 48}, 3);
+  const auto transposed = [](const Tensor& x) { return ops::transpose(x, -2, -1); };
+  const auto from = [](const Tensor& x, int dim, Dim begin) {
+    return ops::slice(x, dim, begin, x.size(dim));
+  };
+  return {ops::matmul(a, b),
+          ops::matmul(transposed(some({48, 20}, 1)), transposed(some({24, 48}, 2))),
+          ops::matmul(from(some({20, 64}, 1), 1, 16), from(some({52, 24}, 2), 0, 4)),  // lines with gaps
+          ops::matmul(from(some({20, 49}, 1), 1, 1), b),                               // at no whole address
+          ops::matmul(ops::slice(some({20, 96}, 1), 1, 0, 96, 2), b),                  // no neighbours
+          ops::matmul(batch, b),
+          ops::matmul(transposed(some({3, 48, 20}, 3)), b),
+          ops::matmul(batch, some({3, 48, 24}, 4)),
+          ops::matmul(a, some({3, 48, 24}, 4)),
+          ops::matmul(ops::permute(some({20, 3, 48}, 3), Dims{1, 0, 2}), some({3, 48, 24}, 4)),
+          ops::matmul(some({3, 1, 20, 48}, 3), some({2, 48, 24}, 4)),
+          call("linear", {batch, some({24, 48}, 5), some({24}, 6)})[0],
+          call("linear", {a, some({24, 48}, 5), from(some({25}, 6), 0, 1)})[0],
+          call("linear", {a, some({24, 48}, 5), some({20, 1}, 6)})[0],
+          call("linear", {a, transposed(some({48, 24}, 5))})[0]};
+}
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+    settle_devices();
+  } catch (const OpError& error) {
+    return std::string(name(error.kind())) + ": " + error.message();
+  }
+  return "none";
+}
+
+// What this gives, and what it gives again.
+std::string errors_of(const std::function<void()>& f) {
+  const std::string first = error_of(f);
+  return first + "; " + error_of(f);
+}
+
+Tensor one_product(Dim rows) {
+  return ops::matmul(on_card(noise({rows, 16}, DType::F32, 1)), on_card(noise({16, 8}, DType::F32, 2)));
+}
+
+}  // namespace
+
+TEST_CASE("products by cublasLt are near those by the kernel of Kiln's own", "[cuda]") {
+  CHECK(in_child(fakes(), [] {
+          std::string wrong;
+          for (const DType dtype : {DType::F32, DType::F64, DType::F16, DType::BF16}) {
+            const double unit = dtype == DType::BF16 ? 0x1p-7 : dtype == DType::F16 ? 0x1p-10 : 1e-6;
+            set_product_mode(ProductMode::Fast);
+            const Tensors fast = by_library(dtype);
+            set_product_mode(ProductMode::Exact);
+            const Tensors exact = by_library(dtype);
+            for (std::size_t k = 0; k < fast.size(); ++k) {
+              const Tensor a = ops::to(fast[k], Device{}), b = ops::to(exact[k], Device{});
+              for (std::int64_t i = 0; i < a.numel(); ++i) {
+                const auto y = static_cast<double>(element(b, i));
+                if (std::abs(static_cast<double>(element(a, i)) - y) > unit * (1 + std::abs(y)))
+                  wrong += "product " + std::to_string(k) + " of " + std::string(name(dtype)) + "\n";
+              }
+            }
+          }
+          return wrong.substr(0, 1000);
+        }) == "");
+}
+
+TEST_CASE("the bits of a product by cublasLt follow from sizes, dtype and transposes alone", "[cuda]") {
+  CHECK(in_child(fakes(), [] {
+          const Tensor wide = on_card(noise({20, 49}, DType::F32, 1)),
+                       b = on_card(noise({48, 24}, DType::F32, 2));
+          const Tensor view = ops::slice(wide, 1, 1, 49);
+          const Tensor one = ops::to(ops::matmul(view, b), Device{});
+          const Tensor other = ops::to(ops::matmul(ops::clone(view), b), Device{});
+          return std::string(same_bits(one, other) ? "same" : "different");
+        }) == "same");
+}
+
+TEST_CASE("an algorithm of cublasLt is asked for once", "[cuda]") {
+  const Variables third = fakes({{"KILN_FAKE_FAIL", "cublasLtMatmulAlgoGetHeuristic:3:13"}});
+  CHECK(in_child(third, [] {
+          for (int i = 0; i < 5; ++i) one_product(32);
+          for (int i = 0; i < 5; ++i) one_product(33);
+          // Gaps between lines are no other product.
+          ops::matmul(ops::slice(on_card(noise({32, 32}, DType::F32, 1)), 1, 0, 16),
+                      on_card(noise({16, 8}, DType::F32, 2)));
+          return errors_of([] { one_product(34); });
+        }) == "DeviceError: cublasLtMatmulAlgoGetHeuristic gave CUBLAS_STATUS_EXECUTION_FAILED (13); none");
+}
+
+TEST_CASE("a call of cublasLt that fails is an error, and the next product is computed", "[cuda]") {
+  for (const char* const entry :
+       {"cublasLtCreate", "cublasLtMatmul", "cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute",
+        "cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutSetAttribute", "cublasLtMatmulPreferenceCreate",
+        "cublasLtMatmulPreferenceSetAttribute"}) {
+    const Variables first = fakes({{"KILN_FAKE_FAIL", std::string(entry) + ":1:13"}});
+    CHECK(in_child(first, [] { return errors_of([] { one_product(32); }); }) ==
+          "DeviceError: " + std::string(entry) + " gave CUBLAS_STATUS_EXECUTION_FAILED (13); none");
+  }
+  const Variables no_memory = fakes({{"KILN_FAKE_FAIL", "cublasLtMatmul:1:3"}});
+  CHECK(in_child(no_memory, [] { return error_of([] { one_product(32); }); }) ==
+        "OutOfMemory: cublasLtMatmul gave CUBLAS_STATUS_ALLOC_FAILED (3)");
+}
+
+TEST_CASE("cublasLt is asked for what its mode allows", "[cuda]") {
+  const Variables none = fakes({{"KILN_FAKE_FAIL", "cublasLtMatmul:1:13"}});
+  CHECK(in_child(none, [] {
+          set_product_mode(ProductMode::Exact);
+          std::string found = error_of([] { one_product(32); });
+          set_product_mode(ProductMode::Fast);
+          // Integers, vectors and what has nothing to add up never go there.
+          found += "; " + error_of([] {
+                     const auto some = [](const Dims& sizes, DType dtype) {
+                       return on_card(noise(sizes, dtype, 1));
+                     };
+                     ops::matmul(some({20, 20}, DType::I32), some({20, 20}, DType::I32));
+                     ops::matmul(some({20, 20}, DType::F32), some({20}, DType::F32));
+                     ops::matmul(some({20, 1}, DType::F32), some({1, 20}, DType::F32));
+                     ops::matmul(some({20, 0}, DType::F32), some({0, 20}, DType::F32));
+                   });
+          set_product_mode(ProductMode::Tf32);
+          return found + "; " + error_of([] { one_product(32); });
+        }) == "none; none; DeviceError: cublasLtMatmul gave CUBLAS_STATUS_EXECUTION_FAILED (13)");
+}
+
+TEST_CASE("without cublasLt products run by the kernel of Kiln's own, which is told once", "[cuda]") {
+  CHECK(in_child(fakes({{"KILN_CUBLASLT", "/nowhere/libcublasLt.so.13"}}), [] {
+          static std::string told;
+          set_warning_sink(
+              [](const std::string& sentence) { told += sentence.substr(0, sentence.find(':')) + "\n"; });
+          const Tensor fast = ops::to(one_product(32), Device{});
+          set_product_mode(ProductMode::Tf32);
+          one_product(32);
+          set_product_mode(ProductMode::Exact);
+          told += same_bits(fast, ops::to(one_product(32), Device{})) ? "same bits" : "other bits";
+          return told;
+        }) == "cublasLt cannot be loaded\nsame bits");
 }

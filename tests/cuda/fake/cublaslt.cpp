@@ -189,5 +189,25 @@ CublasResult cublasLtMatmulAlgoGetHeuristic(Cublas handle, MatmulDesc descriptio
   return kCublasSuccess;
 }
 
+CublasResult cublasLtMatmulAlgoCheck(Cublas handle, MatmulDesc description, MatrixLayout a, MatrixLayout b,
+                                     MatrixLayout c, MatrixLayout d, const MatmulAlgorithm* algorithm,
+                                     MatmulHeuristic* found) {
+  if (const int set = count_call("cublasLtMatmulAlgoCheck"); set != 0) return set;
+  if (!live<CublasData>().has(handle)) return kCublasNotInitialized;
+  if (!live<MatmulDescData>().has(description) || algorithm == nullptr || found == nullptr)
+    return kCublasInvalidValue;
+  for (const MatrixLayout layout : {a, b, c, d}) {
+    if (!live<MatrixLayoutData>().has(layout)) return kCublasInvalidValue;
+  }
+  const Product product{*description, *a, *b, *c, *d};
+  if (const CublasResult refused = check(product); refused != kCublasSuccess) return refused;
+  Algorithm chosen{};
+  std::memcpy(&chosen, algorithm, sizeof chosen);
+  *found = MatmulHeuristic{};
+  found->algorithm = *algorithm;
+  found->workspace_bytes = chosen.workspace;
+  return check(chosen, product, {});
+}
+
 }  // extern "C"
 }  // namespace kiln::cuda
