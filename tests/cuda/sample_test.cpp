@@ -49,6 +49,19 @@ TEST_CASE("rows of a sample of kernels have the CPU's bits on a card", "[cuda][s
         }) == "");
 }
 
+TEST_CASE("orders and places of a sample of kernels are the CPU's on a card", "[cuda][sample]") {
+  CHECK(in_child(fakes(), [] {
+          Agreement all;
+          for (const std::int64_t n : {300, 5000})
+            all.check("sort", noise(Dims{2, n}, DType::F32, 4, -9.0, 9.0), {along(1)});
+          all.check("unique", make(Dims{300}, DType::F32, [](std::int64_t i) { return i * 37 % 11 - 5.0; }),
+                    {{"return_inverse", true}, {"return_counts", true}});
+          all.check("nonzero", ops::floor(cube(DType::F32)), {});
+          all.check("flip", cube(DType::F32), {{"dims", Dims{0, 2}}});
+          return all.wrong(5);
+        }) == "");
+}
+
 TEST_CASE("compiled functions of each form have the CPU's bits on a card", "[cuda][sample]") {
   CHECK(in_child(fakes(), [] {
           std::string printed;
