@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
+#include "tests/cuda/fake/device_access.h"
 #include "tests/cuda/fake/settings.h"
 
 namespace kiln::fake {
@@ -49,76 +48,7 @@ std::string text_of(Address address, std::size_t bytes) {
   return text;
 }
 
-// ---- Who may touch it ----
-
-struct Region {
-  std::mutex mutex;
-  Address begin = 0, end = 0;  // that is in use so far
-  int users = 0;               // that have opened pages
-  int key = -1;
-};
-Region& region() {
-  static auto* const made = new Region;  // never destroyed: streams may still work at the end
-  return *made;
-}
-
-Guard choose_guard() {
-  const std::string set = text_setting("KILN_FAKE_GUARD", "");
-  if (set == "none") return Guard::None;
-  if (set != "pages") {
-    region().key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
-    if (region().key >= 0) return Guard::Key;
-  }
-  return Guard::Pages;
-}
-
-void protect(Address begin, Address end, int how) {
-  if (begin == end) return;
-  const int failed = guard() == Guard::Key ? pkey_mprotect(bytes_at(begin), end - begin, how, region().key)
-                                           : mprotect(bytes_at(begin), end - begin, how);
-  if (failed != 0) {
-    std::perror("fake CUDA: the memory of cards cannot be protected");
-    std::abort();
-  }
-}
-
-// The region has grown to this end.
-void grow_to(Address begin, Address from, Address end) {
-  const std::lock_guard lock(region().mutex);
-  region().begin = begin;
-  region().end = end;
-  if (guard() != Guard::Pages || region().users > 0) protect(from, end, PROT_READ | PROT_WRITE);
-}
-
-// A thread may ask within another question.
-thread_local int depth = 0;
-
 }  // namespace
-
-Guard guard() {
-  static const Guard chosen = choose_guard();
-  return chosen;
-}
-
-DeviceAccess::DeviceAccess() {
-  if (depth++ > 0 || guard() == Guard::None) return;
-  if (guard() == Guard::Key) {
-    pkey_set(region().key, 0);
-    return;
-  }
-  const std::lock_guard lock(region().mutex);
-  if (region().users++ == 0) protect(region().begin, region().end, PROT_READ | PROT_WRITE);
-}
-
-DeviceAccess::~DeviceAccess() {
-  if (--depth > 0 || guard() == Guard::None) return;
-  if (guard() == Guard::Key) {
-    pkey_set(region().key, PKEY_DISABLE_ACCESS);
-    return;
-  }
-  const std::lock_guard lock(region().mutex);
-  if (--region().users == 0) protect(region().begin, region().end, PROT_NONE);
-}
 
 // ---- Blocks ----------------------------------------------------------------------------------------------
 
@@ -141,7 +71,7 @@ Address DeviceMemory::take_room(std::size_t room) {
   top_ += room;
   if (top_ > open_) {
     const Address before = std::exchange(open_, begin_ + (top_ - begin_ + kStep - 1) / kStep * kStep);
-    grow_to(begin_, before, open_);
+    open_region(begin_, before, open_);
   }
   return address;
 }

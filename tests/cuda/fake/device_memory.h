@@ -1,5 +1,5 @@
-// Owns the memory of the fake cards: one region of addresses that the host's own code may not touch, with
-// blocks in it that have red zones around them and are filled before they are used and after.
+// Owns the memory of the fake cards: one region of addresses, with blocks in it that have red zones around
+// them and are filled before they are used and after.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,6 @@
 #include "tensor/cuda/api_types.h"
 
 namespace kiln::fake {
-
-// For as long as one lives, this thread may touch the memory of cards.
-class DeviceAccess {
- public:
-  DeviceAccess();
-  ~DeviceAccess();
-  DeviceAccess(const DeviceAccess&) = delete;
-  DeviceAccess& operator=(const DeviceAccess&) = delete;
-};
-
-// How host code is kept out: by a protection key where the processor has them; by the protection of pages,
-// which are open to all while any thread has access; or not at all.
-enum class Guard { Key, Pages, None };
-Guard guard();
 
 struct Block {
   std::size_t bytes = 0;

@@ -5,7 +5,8 @@
 #include <thread>
 #include <utility>
 
-#include "tests/cuda/fake/device_memory.h"
+#include "tests/cuda/fake/device_access.h"
+#include "tests/cuda/fake/random.h"
 #include "tests/cuda/fake/settings.h"
 #include "tests/cuda/fake/state.h"
 
