@@ -74,6 +74,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     while (kSignals[index] != signal) ++index;
     return give_to(guarded.before[index], signal, info, context);
   }
+  guarded.is_on.store(false, std::memory_order_release);  // one in leaving is the fake driver's own
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const Meaning meaning =
       meaning_of(signal, *info, reinterpret_cast<const unsigned char*>(registers[REG_RIP]));
