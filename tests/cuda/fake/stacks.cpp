@@ -43,15 +43,20 @@ constexpr std::size_t kKept = 6;  // registers that a switch keeps
 
 }  // namespace
 
+Stacks::Stacks(void (*body)()) : body_(body), places_(kMost) {
+  void* const memory = mmap(nullptr, kMost * kBytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  begin_ = static_cast<std::byte*>(memory);
+  end_ = begin_ + kMost * kBytes;
+}
+
 int Stacks::take() {
   if (free_.empty()) {
-    void* const memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    mprotect(memory, kPage, PROT_NONE);
-    ends_.push_back(static_cast<std::byte*>(memory) + kBytes);
-    start_anew(static_cast<int>(ends_.size()) - 1);
-    return static_cast<int>(ends_.size()) - 1;
+    std::byte* const stack = begin_ + static_cast<std::size_t>(made_) * kBytes;
+    if (mprotect(stack + kPage, kBytes - kPage, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    start_anew(made_);
+    return made_++;
   }
   const int stack = free_.back();
   free_.pop_back();
@@ -61,7 +66,8 @@ int Stacks::take() {
 void Stacks::start_anew(int stack) {
   const auto index = static_cast<std::size_t>(stack);
   // A function finds its stack 8 bytes off a multiple of 16, where its caller's address is.
-  auto* top = reinterpret_cast<void**>(ends_[index] - index % kSteps * kStep - 2 * sizeof(void*));
+  auto* top =
+      reinterpret_cast<void**>(begin_ + (index + 1) * kBytes - index % kSteps * kStep - 2 * sizeof(void*));
   *--top = nullptr;
   std::memcpy(--top, &body_, sizeof body_);
   top -= kKept;
@@ -71,7 +77,7 @@ void Stacks::start_anew(int stack) {
 
 void Stacks::reset() {
   free_.clear();
-  for (int stack = static_cast<int>(ends_.size()) - 1; stack >= 0; --stack) {
+  for (int stack = made_ - 1; stack >= 0; --stack) {
     start_anew(stack);
     free_.push_back(stack);
   }

@@ -12,18 +12,24 @@ using StackPlace = void*;
 // Leaves the stack that runs, notes where, and goes on with another one.
 extern "C" void kiln_fake_switch(StackPlace* left, StackPlace to);
 
-// Stacks of one size with a page before each that faults. They are made when they are first needed and kept.
+// Stacks of one size with a page before each that faults. They have one region of addresses; memory is taken
+// for those that are used, and kept.
 class Stacks {
  public:
   static constexpr std::size_t kMost = 1025;  // a block of threads, and one that has just ended
 
-  explicit Stacks(void (*body)()) : body_(body), places_(kMost) {}
+  explicit Stacks(void (*body)());
   Stacks(const Stacks&) = delete;
   Stacks& operator=(const Stacks&) = delete;
 
   // A stack that no code is on; it begins or goes on with the body, which calls `put_back` before it leaves.
   int take();
   void put_back(int stack) { free_.push_back(stack); }
+  // Is this on one of them?
+  bool hold(const void* address) const {
+    const auto* const byte = static_cast<const std::byte*>(address);
+    return byte >= begin_ && byte < end_;
+  }
   StackPlace& place(int stack) { return places_[static_cast<std::size_t>(stack)]; }
   // Gives up what runs on any of them.
   void reset();
@@ -32,7 +38,8 @@ class Stacks {
   void start_anew(int stack);
 
   void (*body_)();
-  std::vector<std::byte*> ends_;
+  std::byte *begin_ = nullptr, *end_ = nullptr;
+  int made_ = 0;
   std::vector<StackPlace> places_;
   std::vector<int> free_;
 };
