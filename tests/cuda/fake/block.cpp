@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tensor/cuda/api_types.h"
+#include "tests/cuda/fake/settings.h"
 
 namespace kiln::fake {
 namespace {
@@ -18,15 +19,11 @@ const KilnFakeRuntime kRuntime{
     [](int line, KilnFakeFold fold, bool value) { return runner->block_barrier(line, fold, value); },
     [](KilnFakeLane* lane) { runner->together(*lane); },
     [](int line, const char* assertion) { runner->stop(line, assertion); },
+    [](const void* place, unsigned long bytes, KilnFakeAccess kind, const void* code) {
+      runner->access(place, bytes, kind, code);
+    },
+    [] { runner->fence(); },
 };
-
-std::string text_of(KilnFakeIndex index) {
-  return "(" + std::to_string(index.x) + "," + std::to_string(index.y) + "," + std::to_string(index.z) + ")";
-}
-
-KilnFakeIndex index_of(unsigned thread, KilnFakeIndex block) {
-  return {thread % block.x, thread / block.x % block.y, thread / block.x / block.y};
-}
 
 }  // namespace
 
@@ -49,14 +46,17 @@ void BlockRunner::begin(const Call& call, std::uint64_t seed) {
   indices_.resize(count_);
   for (unsigned thread = 0; thread < count_; ++thread) indices_[thread] = index_of(thread, call.block);
   KilnFakePlace& place = *call.library->place;
-  place.runtime = &kRuntime;
+  place.runtime = kRuntime;
   place.block_dim = call.block;
   place.grid_dim = call.grid;
+  is_checked_ = checks_kernels();
+  if (is_checked_) checker_.begin_launch(call, stacks_);
 }
 
 bool BlockRunner::run(KilnFakeIndex block) {
   call_.library->place->block = block;
   states_.assign(count_, State::New);
+  if (is_checked_) checker_.clock().begin_block();
   for (std::size_t warp = 0; warp < warps_.size(); ++warp) {
     const std::size_t lanes = std::min<std::size_t>(kLanes, count_ - warp * kLanes);
     warps_[warp] = Warp{};
@@ -163,72 +163,6 @@ void BlockRunner::leave_for_others() {
   kiln_fake_switch(&left, next_place());
 }
 
-int BlockRunner::block_barrier(int line, KilnFakeFold fold, bool value) {
-  lines_[current_] = line;
-  if (at_barrier_++ == 0) {
-    fold_ = fold;
-    folded_ = 0;
-  }
-  if (value) ++folded_;
-  states_[current_] = State::AtBarrier;
-  if (!release_barrier()) leave_for_others();
-  return fold_result_;
-}
-
-// Where all that are alive have come.
-bool BlockRunner::release_barrier() {
-  if (at_barrier_ < alive_ || at_barrier_ == 0) return false;
-  int line = 0;
-  unsigned first = 0;
-  for (unsigned thread = 0; thread < count_; ++thread) {
-    if (states_[thread] != State::AtBarrier) continue;
-    if (line == 0) {
-      line = lines_[thread];
-      first = thread;
-    } else if (lines_[thread] != line) {
-      note(cuda::kLaunchFailed, "thread " + text_of(indices_[first]) + " waits at the barrier in line " +
-                                    std::to_string(line) + ", thread " + text_of(indices_[thread]) +
-                                    " at that in line " + std::to_string(lines_[thread]));
-      leave();
-    }
-    make_ready(thread);
-  }
-  const auto all = static_cast<int>(at_barrier_);
-  fold_result_ = fold_ == kFakeCount ? folded_ : (fold_ == kFakeAll ? folded_ == all : folded_ > 0) ? 1 : 0;
-  at_barrier_ = 0;
-  return true;
-}
-
-void BlockRunner::together(KilnFakeLane& lane) {
-  const unsigned own = current_;
-  Warp& warp = warps_[own / kLanes];
-  lines_[own] = lane.line;
-  if (((lane.mask >> own % kLanes) & 1U) == 0) {
-    note(cuda::kLaunchFailed,
-         "line " + std::to_string(lane.line) + ": the mask does not name the lane itself");
-    leave();
-  }
-  warp.lanes[own % kLanes] = &lane;
-  warp.waiting |= 1U << own % kLanes;
-  states_[own] = State::InWarp;
-  advance_warp(own);
-  if (states_[own] == State::InWarp) leave_for_others();
-}
-
-// Lets lanes go on that wait for nobody more.
-void BlockRunner::advance_warp(unsigned own) {
-  Warp& warp = warps_[own / kLanes];
-  const std::uint32_t done = complete_with(warp, own % kLanes);
-  if (done == 0) return;
-  if (const std::string problem = problem_of(warp, done); !problem.empty())
-    note(cuda::kLaunchFailed, problem);
-  if (failure_.error != 0) leave();
-  exchange(warp, done);
-  warp.waiting &= ~done;
-  for (std::uint32_t left = done; left != 0; left &= left - 1)
-    make_ready(own / kLanes * kLanes + static_cast<unsigned>(std::countr_zero(left)));
-}
-
 // ---- Failures --------------------------------------------------------------------------------------------
 
 std::string BlockRunner::where(unsigned thread) const {
@@ -240,10 +174,16 @@ void BlockRunner::note(int error, const std::string& what) {
   failure_ = {error, where(current_) + ": " + what};
 }
 
+void BlockRunner::access(const void* place, std::size_t bytes, KilnFakeAccess kind, const void* code) {
+  if (checker_.look(current_, place, bytes, kind, code)) return;
+  note(checker_.problem().error, checker_.problem().text);
+  leave();
+}
+
 void BlockRunner::leave() {
   StackPlace left = nullptr;
   kiln_fake_switch(&left, main_);
-  std::abort();  // nobody comes back
+  std::abort();  // this stack is given up
 }
 
 void BlockRunner::stop(int line, const char* assertion) {
@@ -253,20 +193,6 @@ void BlockRunner::stop(int line, const char* assertion) {
     note(cuda::kAssert, "line " + std::to_string(line) + ": assertion `" + assertion + "` failed");
   }
   leave();
-}
-
-void BlockRunner::tell_stuck() {
-  std::string text = "threads wait for each other: ";
-  int told = 0, last = 0;
-  for (unsigned thread = 0; thread < count_ && told < 4; ++thread) {
-    const bool is_in_warp = states_[thread] == State::InWarp;
-    if ((!is_in_warp && states_[thread] != State::AtBarrier) || lines_[thread] == last) continue;
-    last = lines_[thread];
-    text += (told++ == 0 ? "" : ", ") + text_of(indices_[thread]) +
-            (is_in_warp ? " for lanes of its warp in line " : " at the barrier in line ") +
-            std::to_string(last);
-  }
-  failure_ = {cuda::kLaunchFailed, where(current_) + ": " + text};
 }
 
 }  // namespace kiln::fake

@@ -6,26 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/cuda/fake/accesses.h"
+#include "tests/cuda/fake/call.h"
 #include "tests/cuda/fake/random.h"
 #include "tests/cuda/fake/shim/abi.h"
 #include "tests/cuda/fake/stacks.h"
 #include "tests/cuda/fake/warp.h"
 
 namespace kiln::fake {
-
-// A kernel with what it is called with.
-struct Call {
-  const KilnFakeLibrary* library = nullptr;
-  const KilnFakeKernel* kernel = nullptr;
-  void* const* parameters = nullptr;
-  KilnFakeIndex grid, block;
-};
-
-// How a block ended.
-struct Failure {
-  int error = 0;  // of the driver
-  std::string text;
-};
 
 class BlockRunner {
  public:
@@ -48,6 +36,8 @@ class BlockRunner {
   bool next_thread();
   int block_barrier(int line, KilnFakeFold fold, bool value);
   void together(KilnFakeLane& lane);
+  void access(const void* place, std::size_t bytes, KilnFakeAccess kind, const void* code);
+  void fence() { checker_.clock().fence(current_); }
   [[noreturn]] void stop(int line, const char* assertion);
   void run_threads();  // the body of each stack
 
@@ -72,6 +62,8 @@ class BlockRunner {
   bool is_drawn_ = false;
   unsigned count_ = 0;  // threads of a block
   Stacks stacks_;
+  AccessChecker checker_;
+  bool is_checked_ = false;  // is each access looked at?
   StackPlace main_ = nullptr;
   std::vector<unsigned> order_, ready_;
   std::vector<int> stack_of_;

@@ -17,11 +17,26 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kShimFolder = "tests/cuda/fake/shim";
-constexpr const char* kShim[] = {"abi.h", "arithmetic.h", "atomics.h", "cuda.h", "vectors.h", "warp.h"};
+constexpr const char* kShim[] = {"abi.h",  "arithmetic.h", "atomics.h", "checks.h",
+                                 "cuda.h", "vectors.h",    "warp.h"};
 constexpr const char* kTranslatorFolder = "tests/cuda/ptx";
 constexpr const char* kTranslator[] = {"arithmetic.py", "flow.py",     "kernel_library.py", "memory.py",
                                        "nvrtc.py",      "operands.py", "rounding.py",       "threads.py",
                                        "translate.py",  "card.h",      "runtime.h"};
+
+const std::vector<std::string> kUnchecked = {"-g0"};
+// The shim has the functions of the thread sanitizer that are called before accesses, and tells of atomic
+// ones itself. Accesses of more than 16 bytes would be left out: vectors of the host are such. Lines are in
+// the form that the driver reads.
+const std::vector<std::string> kChecked = {"-fsanitize=thread",
+                                           "-mllvm",
+                                           "-tsan-instrument-func-entry-exit=0",
+                                           "-mllvm",
+                                           "-tsan-instrument-atomics=0",
+                                           "-fno-vectorize",
+                                           "-fno-slp-vectorize",
+                                           "-gline-tables-only",
+                                           "-gdwarf-4"};
 
 // Two sums of FNV-1a with different starts: 128 bits are as good as equality here.
 class Digest {
@@ -66,6 +81,11 @@ fs::path cache_folder() {
 std::string real_nvrtc() { return text_setting("KILN_FAKE_PTX", ""); }
 fs::path path_in(const char* folder, const char* file) { return fs::path(KILN_FAKE_ROOT) / folder / file; }
 
+// PTX says nothing of the text's accesses.
+const std::vector<std::string>& more_options() {
+  return checks_kernels() && real_nvrtc().empty() ? kChecked : kUnchecked;
+}
+
 // What decides, beside the text, what runs by a real NVRTC.
 void add_translation(Digest& digest) {
   const std::string nvrtc = real_nvrtc();
@@ -90,6 +110,7 @@ std::string key_of(const Source& source) {
   }
   for (const std::string& option : source.options.for_compiler) digest.add(option);
   for (const std::string& option : source.options.for_nvrtc) digest.add(option);
+  for (const std::string& option : more_options()) digest.add(option);
   return digest.text();
 }
 
@@ -177,12 +198,12 @@ class Compilation {
                                       "-shared",
                                       "-fPIC",
                                       "-fvisibility=hidden",
-                                      "-g0",
                                       "-nostdlib",
                                       "-fno-strict-aliasing",
                                       "-fno-stack-protector",
                                       "-fstack-clash-protection"};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) words.push_back("-march=x86-64-v3");
+    for (const std::string& option : more_options()) words.push_back(option);
     for (const std::string& option : source_.options.for_compiler) {
       if (option.starts_with("-f")) words.push_back(option);
     }

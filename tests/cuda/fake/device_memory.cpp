@@ -160,6 +160,20 @@ bool DeviceMemory::may_be_used(Address address, std::size_t bytes) const {
   return find_any(address, bytes) != nullptr;
 }
 
+std::vector<MemoryRange> DeviceMemory::blocks() const {
+  std::vector<MemoryRange> all;
+  for (const auto& [address, block] : blocks_)
+    all.push_back({address, address + block.bytes, text_of(address, block.bytes)});
+  return all;
+}
+
+std::string DeviceMemory::freed_at(Address address) const {
+  for (const Place& place : quarantine_) {
+    if (address - place.address < place.bytes) return text_of(place.address, place.bytes);
+  }
+  return "";
+}
+
 std::string DeviceMemory::check() const {
   const DeviceAccess access;
   for (const auto& [address, block] : blocks_) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tensor/cuda/api_types.h"
+#include "tests/cuda/fake/loaded_code.h"
 
 namespace kiln::fake {
 
@@ -33,6 +34,10 @@ class DeviceMemory {
   const Block* find(cuda::Address address, std::size_t bytes) const;
   // May work that was given use them: are they of a block, be it one whose end has begun?
   bool may_be_used(cuda::Address address, std::size_t bytes) const;
+  // All blocks that work may use, in order.
+  std::vector<MemoryRange> blocks() const;
+  // The block that was freed of which this is a byte; "" where there is none.
+  std::string freed_at(cuda::Address address) const;
   // What is wrong around any block, or in one that was freed; "" where nothing is.
   std::string check() const;
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tensor/cuda/api_types.h"
+#include "tests/cuda/fake/block.h"
 #include "tests/cuda/fake/faults.h"
 #include "tests/cuda/fake/settings.h"
 
@@ -74,11 +75,12 @@ std::uint64_t next_seed() {
 
 }  // namespace
 
-Failure run_grid(const Call& call, std::size_t dynamic_bytes) {
+Failure run_grid(const Call& call) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const std::uint64_t seed = next_seed();
   const KilnFakeLibrary& library = *call.library;
+  const std::size_t dynamic_bytes = call.dynamic_bytes;
   runner().begin(call, seed);
   std::memset(library.dynamic + dynamic_bytes, kBeyond, watched_bytes(library, dynamic_bytes));
   const FaultGuard guard(

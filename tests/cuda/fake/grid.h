@@ -1,13 +1,11 @@
 // Owns running a grid of a kernel: the order of blocks, shared memory, faults.
 #pragma once
 
-#include <cstddef>
-
-#include "tests/cuda/fake/block.h"
+#include "tests/cuda/fake/call.h"
 
 namespace kiln::fake {
 
 // Runs it to its end, or until a block fails; one grid at a time in the process.
-Failure run_grid(const Call& call, std::size_t dynamic_bytes);
+Failure run_grid(const Call& call);
 
 }  // namespace kiln::fake

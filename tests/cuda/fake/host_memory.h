@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "tests/cuda/fake/block.h"
+#include "tests/cuda/fake/call.h"
 
 namespace kiln::fake {
 

@@ -5,14 +5,19 @@
 
 #include <cstring>
 
+#include "tests/cuda/fake/settings.h"
+
 namespace kiln::fake {
 namespace {
 
-constexpr char kMagic[8] = {'\x7f', 'F', 'A', 'K', 'E', 'B', 'I', 'N'};
+// The last character is another one for each form of images, or of what kernels and the driver tell each
+// other: programs that keep images on disk may come with those of before.
+constexpr char kMagic[8] = {'\x7f', 'F', 'A', 'K', 'E', 'B', 'N', '2'};
 
 struct Head {
   char magic[8];
-  std::uint32_t architecture, is_for_one_alone;
+  std::uint32_t architecture;
+  std::uint16_t is_for_one_alone, is_checked;
   std::uint64_t bytes, sum;
 };
 
@@ -31,6 +36,7 @@ bool read_memory(void* to, const void* from, std::size_t bytes) {
 
 // Code runs on cards of its own major version that are not older.
 bool runs_on(const Head& head, int capability) {
+  if ((head.is_checked != 0) != checks_kernels()) return false;
   const auto architecture = static_cast<int>(head.architecture);
   if (head.is_for_one_alone != 0) return architecture == capability;
   return architecture / 10 == capability / 10 && architecture <= capability;
@@ -41,7 +47,8 @@ bool runs_on(const Head& head, int capability) {
 std::string image_of(Architecture architecture, const std::string& library) {
   Head head{{},
             static_cast<std::uint32_t>(architecture.number),
-            architecture.is_for_one_alone ? 1U : 0U,
+            static_cast<std::uint16_t>(architecture.is_for_one_alone ? 1 : 0),
+            static_cast<std::uint16_t>(checks_kernels() ? 1 : 0),
             library.size(),
             sum_of(library)};
   std::memcpy(head.magic, kMagic, sizeof kMagic);

@@ -14,8 +14,10 @@ struct Architecture {
   bool is_for_one_alone = false;  // sm_90a
 };
 
+// The library is checked where settings say so.
 std::string image_of(Architecture architecture, const std::string& library);
 
+// An image that is checked is of another card than one that is not.
 enum class ImageState { Good, Damaged, OtherCard };
 
 struct Image {

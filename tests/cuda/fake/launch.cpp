@@ -67,9 +67,9 @@ Result check(const Launch& launch, void* const* parameters) {
 }
 
 Failure run(const Launch& launch, const Parameters& parameters) {
-  return run_grid(
-      {launch.function->library, launch.function->kernel, parameters.pointers(), launch.grid, launch.block},
-      launch.shared);
+  const FunctionData& function = *launch.function;
+  return run_grid({function.library, &function.module->code, function.kernel, parameters.pointers(),
+                   launch.grid, launch.block, launch.shared});
 }
 
 bool function_attribute(const FunctionData& function, int which, int& value) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "tests/cuda/fake/block.h"
+#include "tests/cuda/fake/call.h"
 #include "tests/cuda/fake/modules.h"
 
 namespace kiln::fake {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tensor/cuda/api_types.h"
+#include "tests/cuda/fake/loaded_code.h"
 #include "tests/cuda/fake/shim/abi.h"
 
 namespace kiln::cuda {
@@ -26,6 +27,7 @@ struct ModuleData {
 
   void* handle = nullptr;  // of the library
   const KilnFakeLibrary* library = nullptr;
+  fake::LoadedCode code;
   std::vector<std::unique_ptr<FunctionData>> functions;
 };
 

@@ -94,6 +94,7 @@ Options read_options(int count, const char* const* options) {
   }
   read.for_compiler.push_back("-D__CUDA_ARCH__=" + std::to_string(10 * read.architecture.number));
   read.for_compiler.push_back(switches.contracts ? "-ffp-contract=fast" : "-ffp-contract=off");
+  if (checks_kernels()) read.for_compiler.push_back("-DKILN_FAKE_CHECKS");
   return read;
 }
 

@@ -20,6 +20,8 @@
 //   KILN_FAKE_SYNC             1: streams do their work within the call that gives it
 //   KILN_FAKE_SEED             the order of blocks and threads is drawn from it; 0 is plain order (0)
 //   KILN_FAKE_DELAYS           streams pause at moments that are drawn from it; 0 is none (0)
+//   KILN_FAKE_CHECK            1: each access of kernels to memory is looked at when it is made: is it within
+//                              a block, and does it race with one of another thread (0)
 //   KILN_FAKE_GUARD            what keeps the host's code from memory of cards: key, where the
 //                              processor has protection keys, else pages, which are open while a
 //                              stream works; or none
@@ -40,6 +42,8 @@ std::string text_setting(const char* variable, const char* otherwise);
 std::int64_t number_setting(const char* variable, std::int64_t otherwise);
 // The numbers of a text such as "75,80".
 std::vector<int> numbers_in(const std::string& text, char separator);
+
+bool checks_kernels();
 
 // Counts this call of an entry point. The error that it is set to give, or 0.
 int count_call(std::string_view entry);

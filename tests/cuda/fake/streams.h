@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/cuda/fake/block.h"
+#include "tests/cuda/fake/call.h"
 
 namespace kiln::cuda {
 struct ContextData;

@@ -20,7 +20,7 @@ alignas(1024) __attribute__((visibility("hidden"))) char kiln_fake_dynamic[240 *
 template <void (*kThread)(void* const*)>
 void run_threads(void* const* parameters) {
   do kThread(parameters);
-  while (kiln_fake_place.runtime->next_thread());
+  while (kiln_fake_place.runtime.next_thread());
 }
 
 // ---- Shared memory ----
@@ -48,13 +48,13 @@ inline void order_memory() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 // ---- Threads of a block ----
 
 inline int at_barrier(int line, KilnFakeFold fold, bool value) {
-  return kiln_fake_place.runtime->block_barrier(line, fold, value);
+  return kiln_fake_place.runtime.block_barrier(line, fold, value);
 }
-inline void trap(int line) { kiln_fake_place.runtime->stop(line, nullptr); }
+inline void trap(int line) { kiln_fake_place.runtime.stop(line, nullptr); }
 // As NVRTC calls it: message, file, line, function, size of a character.
 inline void __assertfail(u8* message, u8*, u8* line, u8*, u8*) {
-  kiln_fake_place.runtime->stop(load<s32>(reinterpret_cast<u64>(line)),
-                                load<const char*>(reinterpret_cast<u64>(message)));
+  kiln_fake_place.runtime.stop(load<s32>(reinterpret_cast<u64>(line)),
+                               load<const char*>(reinterpret_cast<u64>(message)));
 }
 
 // ---- Lanes of a warp ----

@@ -31,6 +31,9 @@ struct KilnFakeLane {
 // What a barrier of a block makes of the values of its threads.
 enum KilnFakeFold : int { kFakeNoFold, kFakeCount, kFakeAll, kFakeAny };
 
+// What a checked kernel does to memory.
+enum KilnFakeAccess : int { kFakeRead, kFakeWrite, kFakeAtomic };
+
 // What kernels call.
 struct KilnFakeRuntime {
   // Goes on with another thread of the block on the same stack, and gives false where there is none.
@@ -38,12 +41,16 @@ struct KilnFakeRuntime {
   int (*block_barrier)(int line, KilnFakeFold fold, bool value);
   void (*together)(KilnFakeLane* lane);
   void (*stop)(int line, const char* assertion);  // does not return; no assertion: a trap
+  // What checked kernels call before each access, and at fences. `code` is the address that the kernel goes
+  // on at.
+  void (*access)(const void* place, unsigned long bytes, KilnFakeAccess kind, const void* code);
+  void (*fence)();
 };
 
-// Where the thread that runs is.
+// Where the thread that runs is, and what it calls.
 struct KilnFakePlace {
   KilnFakeIndex thread, block, block_dim, grid_dim;
-  const KilnFakeRuntime* runtime = nullptr;
+  KilnFakeRuntime runtime{};
 };
 
 struct KilnFakeKernel {

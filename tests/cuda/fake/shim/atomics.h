@@ -2,8 +2,11 @@
 // runs, so they are atomic to it too.
 #pragma once
 
+#include "checks.h"
+
 template <class T, class F>
 static inline T kiln_fake_update(T* place, const F& f) {
+  kiln_fake_atomic(place, sizeof(T));
   T old;
   __atomic_load(place, &old, __ATOMIC_RELAXED);
   while (true) {
@@ -47,6 +50,7 @@ KILN_FAKE_ATOMIC(atomicDec, unsigned, old == 0 || old > value ? value : old - 1)
 
 #define KILN_FAKE_CAS(T)                                                                            \
   static inline T atomicCAS(T* place, T expected, T value) {                                        \
+    kiln_fake_atomic(place, sizeof(T));                                                             \
     __atomic_compare_exchange(place, &expected, &value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
     return expected;                                                                                \
   }                                                                                                 \
@@ -59,7 +63,11 @@ KILN_FAKE_CAS(unsigned long long)
 KILN_FAKE_CAS(unsigned short)
 #undef KILN_FAKE_CAS
 
-static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-static inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// A fence of a block is taken for one of the card.
+static inline void __threadfence() {
+  kiln_fake_fence();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+static inline void __threadfence_block() { __threadfence(); }
+static inline void __threadfence_system() { __threadfence(); }
 static inline void __nanosleep(unsigned) {}

@@ -26,14 +26,21 @@ static KilnFakePlace kiln_fake_place;
 #define gridDim (kiln_fake_place.grid_dim)
 static constexpr int warpSize = 32;
 
-#define __syncthreads() ((void)kiln_fake_place.runtime->block_barrier(__LINE__, kFakeNoFold, false))
-#define __syncthreads_count(value) kiln_fake_place.runtime->block_barrier(__LINE__, kFakeCount, (value) != 0)
-#define __syncthreads_and(value) kiln_fake_place.runtime->block_barrier(__LINE__, kFakeAll, (value) != 0)
-#define __syncthreads_or(value) kiln_fake_place.runtime->block_barrier(__LINE__, kFakeAny, (value) != 0)
-#define __trap() (kiln_fake_place.runtime->stop(__LINE__, nullptr), __builtin_unreachable())
-#define assert(holds) ((holds) ? (void)0 : kiln_fake_place.runtime->stop(__LINE__, #holds))
+#define __syncthreads() ((void)kiln_fake_place.runtime.block_barrier(__LINE__, kFakeNoFold, false))
+#define __syncthreads_count(value) kiln_fake_place.runtime.block_barrier(__LINE__, kFakeCount, (value) != 0)
+#define __syncthreads_and(value) kiln_fake_place.runtime.block_barrier(__LINE__, kFakeAll, (value) != 0)
+#define __syncthreads_or(value) kiln_fake_place.runtime.block_barrier(__LINE__, kFakeAny, (value) != 0)
+#define __trap() (kiln_fake_place.runtime.stop(__LINE__, nullptr), __builtin_unreachable())
+#define assert(holds) ((holds) ? (void)0 : kiln_fake_place.runtime.stop(__LINE__, #holds))
 
+#include "checks.h"
+
+// An access that is made for a kernel has the line of the kernel: the shim's functions have none.
+#pragma clang attribute push(__attribute__((nodebug)), apply_to = hasType(functionType))
+#pragma clang attribute push(__attribute__((always_inline)), apply_to = function)
 #include "arithmetic.h"
 #include "atomics.h"
 #include "vectors.h"
 #include "warp.h"
+#pragma clang attribute pop
+#pragma clang attribute pop

@@ -9,7 +9,7 @@ static inline T kiln_fake_together(KilnFakeTogether kind, unsigned mask, T value
   static_assert(sizeof(T) <= sizeof(unsigned long long));
   KilnFakeLane lane{kind, mask, argument, line, 0, 0};
   __builtin_memcpy(&lane.value, &value, sizeof(T));
-  kiln_fake_place.runtime->together(&lane);
+  kiln_fake_place.runtime.together(&lane);
   T result;
   __builtin_memcpy(&result, &lane.result, sizeof(T));
   return result;
