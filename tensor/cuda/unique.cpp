@@ -14,8 +14,8 @@
 #include "tensor/cuda/operands.h"
 #include "tensor/cuda/program.h"
 #include "tensor/cuda/sort.h"
+#include "tensor/cuda/true_places.h"
 #include "tensor/functions.h"
-#include "tensor/host_view.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln::cuda {
@@ -93,18 +93,11 @@ Tensor starts_of(const Tensor& rows, const Tensor& order) {
   return starts;
 }
 
-// The places of those that are true, ascending: they come first in a descending order. Waits for the card.
-Tensor true_places(const Tensor& flags) {
-  const Tensor count = ops::sum(flags);
-  const HostView view(count, DType::I64);
-  return ops::narrow(stable_order(flags, true), 0, 0, *view.as<std::int64_t>());
-}
-
 // The work: the sorted order, which places of it begin a run, and these places.
 CountedOutputs count_unique(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
   const Tensor& x = inputs[0];
   const Tensor rows = compared_rows(x, attrs), order = order_of(rows), starts = starts_of(rows, order);
-  const Tensor firsts = true_places(starts);
+  const Tensor firsts = TrueElements(starts).places(IntDims(starts.sizes()), IntDims{1});
   IntDims sizes{firsts.numel()}, inverse = x.sizes();
   if (is_by_slice(attrs)) {
     const auto dim = static_cast<std::size_t>(dim_of(x, attrs));
