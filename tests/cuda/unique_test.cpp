@@ -55,13 +55,13 @@ TEST_CASE("distinct slices on a card are the CPU's", "[cuda]") {
           const auto along_with_all = [](std::int64_t dim) {
             return std::vector<NamedAttr>{{"dim", dim}, {"return_inverse", true}, {"return_counts", true}};
           };
-          each_dtype(
-              [&](DType dtype) { all.check("unique", slices(Dims{50, 3}, dtype), along_with_all(0)); });
+          for (const DType dtype : {DType::Bool, DType::I64, DType::BF16, DType::F32, DType::F64})
+            all.check("unique", slices(Dims{50, 3}, dtype), along_with_all(0));
           for (const Dims& sizes : {Dims{0, 3}, Dims{3, 0}, Dims{1, 4}, Dims{70, 1}, Dims{600, 4}})
             all.check("unique", slices(sizes, DType::F32), along_with_all(0));
           for (const Shown& shown : kShown)
             for (const std::int64_t dim : {0, 1, 2})
               all.check("unique", slices(Dims{4, 18, 45}, DType::F32), shown, along_with_all(dim));
-          return all.wrong(39);
+          return all.wrong(34);
         }) == "");
 }
