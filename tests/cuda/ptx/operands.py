@@ -83,7 +83,7 @@ def value(instruction, operand, kind):
         return f"as<{c_type(kind)}>({identifier(operand)})"
     if re.fullmatch(r"-?\d+|0[fFdDxX][0-9a-fA-F]+", operand):
         return f"as<{c_type(kind)}>({number_bits(operand)})"
-    if re.fullmatch(r"[\w$]+", operand):
+    if re.fullmatch(r"[\w$]+", operand) and kind[0] != "f":  # a variable's address, or a register of a block
         return f"(u64){identifier(operand)}"
     return instruction.fail("unknown operand")
 

@@ -19,12 +19,10 @@ CXX_OPTIONS = ("-std=c++20", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing", "-f
 
 def registers(text):
     """The declaration of registers, or None where the text is of something else."""
-    found = re.fullmatch(r"\.reg \.(\w+) (%\w+|temp_param_reg)(?:<(\d+)>)?", text)
+    found = re.fullmatch(r"\.reg \.(\w+) (%?\w+)(?:<(\d+)>)?", text)
     if not found:
         return None
     kind, name, count = found.groups()
-    if name == "temp_param_reg":  # in each block of a call, and never used
-        return ""
     names = [f"{name}{k}" for k in range(int(count))] if count else [name]
     c = "bool" if kind == "pred" else f"u{8 * SIZES[kind]}"
     return f"{c} " + ", ".join(f"{identifier(n)} = 0" for n in names) + ";"
