@@ -60,7 +60,7 @@ void run_threads(Thread thread, long long count, void* const* arguments) {
   const auto blocks = static_cast<unsigned>((count + kThreadsPerBlock - 1) / kThreadsPerBlock);
   for (unsigned block = 0; block < blocks; ++block) {
     for (unsigned i = 0; i < kThreadsPerBlock; ++i) {
-      *thread.place = {{i, 0, 0}, {block, 0, 0}, {kThreadsPerBlock, 1, 1}, {blocks, 1, 1}, nullptr};
+      *thread.place = {{i, 0, 0}, {block, 0, 0}, {kThreadsPerBlock, 1, 1}, {blocks, 1, 1}};
       thread.run(arguments);
     }
   }
