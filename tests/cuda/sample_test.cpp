@@ -62,6 +62,20 @@ TEST_CASE("orders and places of a sample of kernels are the CPU's on a card", "[
         }) == "");
 }
 
+TEST_CASE("products of a sample of kernels have the CPU's bits on a card", "[cuda][sample]") {
+  CHECK(in_child(fakes(), [] {
+          Agreement all;
+          // In turn, fused in parts that are computed apart, by rows and by columns of a matrix with a
+          // vector.
+          const Tensor x = noise(Dims{33, 800}, DType::F32, 1);
+          all.check("matmul", noise(Dims{5, 7}, DType::F32, 1), {}, {noise(Dims{7, 6}, DType::F32, 2)});
+          all.check("matmul", x, {}, {noise(Dims{800, 20}, DType::F32, 2)});
+          all.check("matmul", x, {}, {noise(Dims{800}, DType::F32, 2)});
+          all.check("matmul", noise(Dims{33}, DType::F32, 2), {}, {x});
+          return all.wrong(4);
+        }) == "");
+}
+
 TEST_CASE("compiled functions of each form have the CPU's bits on a card", "[cuda][sample]") {
   CHECK(in_child(fakes(), [] {
           std::string printed;
