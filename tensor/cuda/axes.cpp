@@ -24,4 +24,11 @@ WalkAxes::WalkAxes(const IntDims& all, std::span<const IntDims> all_strides) : s
   for (IntDims& each : strides) each.push_back(0);
 }
 
+std::int64_t WalkPart::place(std::size_t operand, std::int64_t element) const {
+  std::int64_t place = first[operand];
+  for (std::size_t d = 0; d < walk.sizes.size(); element /= walk.sizes[d++])
+    place += element % walk.sizes[d] * walk.strides[operand][d];
+  return place;
+}
+
 }  // namespace kiln::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tensor/cuda/kernels/axes.h"
@@ -28,5 +29,30 @@ struct WalkAxes {
   IntDims sizes;                 // at least one
   std::vector<IntDims> strides;  // by operand
 };
+
+// Part of a walk.
+struct WalkPart {
+  explicit WalkPart(WalkAxes all) : walk(std::move(all)), first(walk.strides.size(), 0) {}
+  std::int64_t count() const { return count_elements(walk.sizes); }
+  // Steps of an operand from the first element of the whole walk to this one of the part.
+  std::int64_t place(std::size_t operand, std::int64_t element) const;
+
+  WalkAxes walk;
+  IntDims first;          // place of the first element, by operand
+  std::int64_t done = 0;  // elements before it
+};
+
+// Calls f for each part of a walk that a launch can take. What has more axes goes along the outermost one.
+template <class F>
+void each_launch(const WalkPart& whole, const F& f) {
+  if (whole.walk.fits()) return f(whole);
+  WalkPart part = whole;
+  part.walk.sizes.pop_back();
+  for (IntDims& each : part.walk.strides) each.pop_back();
+  for (std::int64_t i = 0; i < whole.walk.sizes.back(); ++i, part.done += part.count()) {
+    each_launch(part, f);
+    for (std::size_t k = 0; k < part.first.size(); ++k) part.first[k] += whole.walk.strides[k].back();
+  }
+}
 
 }  // namespace kiln::cuda

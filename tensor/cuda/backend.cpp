@@ -33,6 +33,7 @@ const Kernels& column() {
     add_unique_kernels(made);
     add_shuffle_kernels(made);
     add_move_kernels(made);
+    add_gather_kernels(made);
     add_counting_kernels(made);
     add_product_kernels(made);
     add_kernels_on_host(made);
