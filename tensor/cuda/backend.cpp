@@ -34,6 +34,7 @@ const Kernels& column() {
     add_shuffle_kernels(made);
     add_move_kernels(made);
     add_gather_kernels(made);
+    add_scatter_kernels(made);
     add_counting_kernels(made);
     add_product_kernels(made);
     add_kernels_on_host(made);

@@ -16,6 +16,7 @@ void add_convolution_kernels(Kernels& kernels);  // convolution.cpp: the convolu
 void add_move_kernels(Kernels& kernels);         // moves.cpp: cat stack flip constant_pad, scatters of views
 void add_counting_kernels(Kernels& kernels);     // true_places.cpp: nonzero repeat_interleave.counts
 void add_gather_kernels(Kernels& kernels);       // gathers.cpp: gather index_select embedding index
+void add_scatter_kernels(Kernels& kernels);      // scatters.cpp: scatter and its forms, index_add index_put
 void add_pooling_kernels(Kernels& kernels);      // pooling.cpp: the pools and the adjoints of averages
 void add_sorting_kernels(Kernels& kernels);      // sorting.cpp: sort argsort topk searchsorted
 void add_choice_kernels(Kernels& kernels);       // choose.cpp: multinomial
