@@ -132,6 +132,14 @@ Tensor values_to_put(const Tensor& values, const IntDims& sizes, const Tensor& o
   return copied;
 }
 
+// Integers are read while values are put.
+Tensors apart_from(const Tensor& output, Inputs indices) {
+  Tensors apart(indices.begin(), indices.end());
+  for (Tensor& each : apart)
+    if (each && !is_mask(each)) each = away_from(each, output);
+  return apart;
+}
+
 void index_put(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream& stream) {
   const Tensor &x = inputs[0], &values = inputs[1], &output = outputs[0];
   rules::check_fits(values, x.dtype(), op.name(), 1);
@@ -139,7 +147,7 @@ void index_put(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs,
   if (values.sizes().empty() && fills_mask(x, indices, attrs, output))
     return fill_masked(x, indices[0], values, output, stream);
   if (!is_inplace(output, x)) copy(output, x);
-  const Plan plan = plan_of(output, indices, 2);
+  const Plan plan = plan_of(output, apart_from(output, indices), 2);
   check_values(values.type(), plan.sizes);
   put(output, values_to_put(values, plan.sizes, output), plan.places,
       attrs.get<bool>("accumulate") ? Put::Add : Put::Write);
