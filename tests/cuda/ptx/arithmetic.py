@@ -180,6 +180,14 @@ def bit_field(i):
     return i.put(f"{'extracted' if i.name == 'bfe' else 'inserted'}({', '.join(numbers + place)})")
 
 
+def highest_bit(i):
+    """Its place, or by how much a number is shifted to bring it to the top."""
+    i.allow("shiftamt")
+    if i.kind not in ("u32", "u64"):
+        i.fail()
+    return put(i.operands[0], f"highest_bit({i.value(1)}, {'true' if 'shiftamt' in i.modifiers else 'false'})", "u32")
+
+
 def reverse(i):
     i.allow()
     return i.put(f"reversed({i.value(1)})")
@@ -195,5 +203,5 @@ HANDLERS = {
     "shl": shift, "shr": shift, "add": arithmetic, "sub": arithmetic, "mul": arithmetic, "div": arithmetic, "rem": arithmetic,
     "mad": multiply_add, "fma": fused, "rcp": of_one, "sqrt": of_one, "neg": of_one, "abs": of_one, "min": extremum,
     "max": extremum, "copysign": copy_sign, "prmt": permute, "shf": funnel, "clz": count_bits, "popc": count_bits,
-    "bfe": bit_field, "bfi": bit_field, "dp4a": dot_product, "brev": reverse,
+    "bfe": bit_field, "bfi": bit_field, "dp4a": dot_product, "bfind": highest_bit, "brev": reverse,
 }

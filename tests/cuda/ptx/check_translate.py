@@ -67,6 +67,9 @@ CASES = [
     ("bfe.s32 %r3, %r0, 28, 8", (0x90000000,), 0xFFFFFFF9),
     ("bfe.s64 %rd3, %rd0, 4, 4", (0x70,), 7),
     ("bfi.b32 %r3, %r0, %r1, 4, 8", (0xFF5, MINUS[32]), 0xFFFFFF5F),
+    ("bfind.shiftamt.u32 %r3, %r0", (0x10,), 27),
+    ("bfind.u32 %r3, %r0", (0x10,), 4),
+    ("bfind.u32 %r3, %r0", (0,), MINUS[32]),
     ("brev.b32 %r3, %r0", (1,), 0x80000000),
     (".shared .align 8 .b8 pair[8]; st.shared.v2.b32 [pair], {%r0, %r1}; ld.shared.b64 %rd3, [pair]", (1, 2), 0x200000001),
     (".shared .align 4 .b8 word[8]; mov.b32 %r1, word; st.shared.b32 [%r1+4], %r0; atom.shared.max.s32 %r2, [word+4], 7; "

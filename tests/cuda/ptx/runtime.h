@@ -169,6 +169,11 @@ T reversed(T x) {
 }
 inline u32 leading_zeros(u32 x) { return x == 0 ? 32U : static_cast<u32>(__builtin_clz(x)); }
 inline u32 leading_zeros(u64 x) { return x == 0 ? 64U : static_cast<u32>(__builtin_clzll(x)); }
+template <class T>
+u32 highest_bit(T x, bool is_distance_to_top) {
+  if (x == 0) return ~0U;
+  return is_distance_to_top ? leading_zeros(x) : 8 * sizeof(T) - 1 - leading_zeros(x);
+}
 inline u32 set_bits(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }
 inline u32 set_bits(u64 x) { return static_cast<u32>(__builtin_popcountll(x)); }
 
