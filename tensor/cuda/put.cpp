@@ -111,19 +111,11 @@ void Targets::put(const Tensor& source, Put put) const {
   this->put(values, Columns{{}, {}, {}, step.value_or(1)}, put);
 }
 
-// Of one element that is written everywhere none needs to be the last.
-bool Targets::needs_order(const Columns& columns, Put put) const {
-  if (are_distinct_ || targets_.numel() == 1) return false;
-  return put != Put::Write || columns.step != 0 ||
-         std::any_of(columns.source_strides.begin(), columns.source_strides.end(),
-                     [](std::int64_t each) { return each != 0; });
-}
-
 void Targets::put(const Tensor& source, const Columns& columns, Put put) const {
   ScatterJob job{};
   job.count = targets_.numel().fixed();
   if (job.count * count_elements(columns.sizes) == 0) return;
-  if (needs_order(columns, put)) {
+  if (!are_distinct_ && job.count > 1) {
     if (!order_) order_ = stable_order(targets_, false, below_);
     job.order = order_.data<Count>();
   }

@@ -33,8 +33,6 @@ class Targets {
   void put(const Tensor& source, const Columns& columns, Put put) const;
 
  private:
-  bool needs_order(const Columns& columns, Put put) const;
-
   Tensor result_;
   IntDims sizes_;              // of the loop
   std::int64_t unit_ = 1;      // elements that targets count

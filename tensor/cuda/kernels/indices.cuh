@@ -22,7 +22,7 @@ KILN_MATH Count indexed_place(const PlacesJob<kIndices>& job, Count i) {
       atomicMin_system(job.fault, job.launch << 40 |
                                       static_cast<unsigned long long>(k) << kRefusedElementBits |
                                       static_cast<unsigned long long>(i));
-      if (job.refused != nullptr) *job.refused = 1;
+      if (job.refused != nullptr) atomicExch(job.refused, 1U);
     }
     place += (value < 0 ? value + index.size : value) * index.step;
   }
