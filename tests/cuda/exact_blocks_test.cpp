@@ -22,7 +22,7 @@ std::string filled(const Variables& variables, std::size_t bytes) {
 }  // namespace
 
 TEST_CASE("a block of a card is as large as a tensor where that is set", "[cuda]") {
-  CHECK(filled({}, 101) == "0");
+  CHECK(filled({{"KILN_CUDA_EXACT", "0"}}, 101) == "0");
   CHECK(filled({{"KILN_CUDA_EXACT", "1"}}, 100) == "0");
   CHECK(filled({{"KILN_CUDA_EXACT", "1"}}, 101) == "1");
 }
