@@ -19,6 +19,11 @@ ArgumentWords::ArgumentWords(const NestArguments& given, std::size_t results,
   words_.resize(words_.size() + 3);  // the word that is not used, and those of the launch
 }
 
+void ArgumentWords::put_numbers(std::size_t first, std::span<const std::int64_t> numbers) {
+  std::ranges::transform(numbers, words_.begin() + static_cast<std::ptrdiff_t>(numbers_ + first),
+                         [](std::int64_t each) { return static_cast<std::uint64_t>(each); });
+}
+
 void ArgumentWords::put_draw(std::size_t first, const cuda::DrawJob& draw) {
   const std::uint64_t words[kDrawWords] = {draw.seed, draw.offset, std::bit_cast<std::uint64_t>(draw.a),
                                            std::bit_cast<std::uint64_t>(draw.b), draw.range};

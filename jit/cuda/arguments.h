@@ -39,7 +39,9 @@ class ArgumentWords {
   void put_number(std::size_t operand, const HostView& number) {
     std::memcpy(&words_[data_ + operand], number.bytes(), number.byte_count());
   }
-  // What a draw is made of, in the places of numbers from `first` on.
+  // In the places of numbers from `first` on.
+  void put_numbers(std::size_t first, std::span<const std::int64_t> numbers);
+  // The same of what a draw is made of.
   void put_draw(std::size_t first, const cuda::DrawJob& draw);
   void put_launch(const void* fault, std::uint64_t launch) {
     words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);

@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "jit/cuda/arguments.h"
+#include "jit/cuda/gather.h"
+#include "jit/cuda/literals.h"
+#include "jit/cuda/nest_words.h"
 #include "jit/passes/target.h"
 #include "tensor/compute.h"
 #include "tensor/cuda/draws.h"
@@ -19,15 +22,6 @@
 namespace kiln::jit {
 namespace {
 
-std::string number_text(double value) {
-  if (std::isfinite(value)) return fmt::format("{:a}", value);
-  return fmt::format("__builtin_bit_cast(double, {:#x}ULL)", std::bit_cast<std::uint64_t>(value));
-}
-// The least integer has no literal of its own.
-std::string number_text(long long value) {
-  return fmt::format("static_cast<long long>({:#x}ULL)", static_cast<std::uint64_t>(value));
-}
-
 // Draws whose attributes follow sizes are no loads (jit/cuda/target.cpp).
 std::string drawn_type(const Load& load) {
   const Attrs attrs = evaluate(*load.drawn, load.attrs, {});
@@ -35,42 +29,6 @@ std::string drawn_type(const Load& load) {
 }
 bool draws(const ScheduledNest& scheduled) {
   return std::ranges::any_of(scheduled.nest->loads, [](const Load& each) { return each.drawn != nullptr; });
-}
-
-// What is not as in every other application.
-std::string params_text(const Params& params) {
-  std::string values, numbers;
-  for (int i = 0; i < 4; ++i) {
-    const char* const comma = i == 0 ? "" : ", ";
-    values += comma + number_text(params.v[i]);
-    numbers += comma + number_text(params.n[i]);
-  }
-  std::string text;
-  const auto all = [](const auto& of) {
-    return std::all_of(std::begin(of), std::end(of),
-                       [](auto each) { return std::bit_cast<std::uint64_t>(each) == 0; });
-  };
-  if (!all(params.v)) text += fmt::format(".v = {{{}}}, ", values);
-  if (!all(params.n)) text += fmt::format(".n = {{{}}}, ", numbers);
-  text += fmt::format(".largest = {}, .bits = {}", number_text(params.largest), params.bits);
-  return params.integers == 0 ? text : text + fmt::format(", .integers = {}U", params.integers);
-}
-
-std::string constant_text(const Instruction& step) {
-  const auto bits = static_cast<std::uint64_t>(step.bits);
-  switch (step.dtype) {
-    case DType::Bool:
-      return bits != 0 ? "true" : "false";
-    case DType::F64:
-      return number_text(std::bit_cast<double>(bits));
-    case DType::F32:
-      return fmt::format("__builtin_bit_cast(float, {:#x}U)", static_cast<std::uint32_t>(bits));
-    case DType::F16:
-    case DType::BF16:
-      return fmt::format("{}{{{:#x}}}", cuda_element(step.dtype), static_cast<std::uint16_t>(bits));
-    default:
-      return fmt::format("static_cast<{}>({:#x}ULL)", cuda_element(step.dtype), bits);
-  }
 }
 
 // Prints text, line by line.
@@ -158,16 +116,22 @@ class NestPrinter {
   }
 
  private:
-  bool fails() const {
-    return std::any_of(nest_.body.begin(), nest_.body.end(),
-                       [](const Instruction& each) { return each.failure >= 0; });
-  }
+  // A bit for each instruction that may refuse an element.
   void begin(int depth) {
     lines_.add(depth, "[[maybe_unused]] unsigned unused = 0;");
-    if (fails()) lines_.add(depth, "unsigned long long failed = 0;");
+    for (std::size_t word = 0; word * kBits < refusing_.size(); ++word)
+      lines_.add(depth, "unsigned long long failed{} = 0;", word);
   }
   void end(int depth) {
-    if (fails()) lines_.add(depth, "if (failed != 0) refuse({}, __ffsll(failed) - 1);", given_);
+    for (std::size_t word = 0; word * kBits < refusing_.size(); ++word)
+      lines_.add(depth, "if (failed{0} != 0) refuse({1}, {2} + __ffsll(failed{0}));", word, given_,
+                 static_cast<int>(word * kBits) - 1);
+  }
+  void tell(int depth, std::size_t index) {
+    const auto place = std::ranges::find(refusing_, index);
+    if (place == refusing_.end()) return;
+    const auto number = static_cast<std::size_t>(place - refusing_.begin());
+    lines_.add(depth, "if (bad{} != 0) failed{} |= 1ULL << {};", index, number / kBits, number % kBits);
   }
 
   void row_begins(int depth) {
@@ -229,15 +193,16 @@ class NestPrinter {
   void instruction(int depth, std::size_t index, std::string_view places) {
     const Instruction& step = nest_.body[index];
     lines_.mark(index);
-    if (step.failure >= 0) lines_.add(depth, "unsigned bad{} = 0;", index);
+    if (std::ranges::find(refusing_, index) != refusing_.end())
+      lines_.add(depth, "unsigned bad{} = 0;", index);
     lines_.add(depth, "const {} r{} = {};", cuda_element(step.dtype), index, value(step, index, places));
-    if (step.failure >= 0) lines_.add(depth, "if (bad{} != 0) failed |= 1ULL << {};", index, step.failure);
+    tell(depth, index);
   }
 
   std::string value(const Instruction& step, std::size_t index, std::string_view places) const {
     switch (step.kind) {
       case Instruction::Kind::Read:
-        return read(step, places);
+        return read(step, index, places);
       case Instruction::Kind::Constant:
         return constant_text(step);
       case Instruction::Kind::Symbol:
@@ -257,16 +222,34 @@ class NestPrinter {
                        in(from, compute_of(dtype(from))));
   }
 
-  std::string read(const Instruction& step, std::string_view places) const {
+  std::string read(const Instruction& step, std::size_t index, std::string_view places) const {
     const char* const type = cuda_element(step.dtype);
     const Load& load = nest_.loads[static_cast<std::size_t>(step.index)];
     if (load.drawn != nullptr) {
       return fmt::format("drawn<{}>({}.numbers + {}, {}[{}])", drawn_type(load), given_,
-                         first_word_of_draw(nest_, static_cast<std::size_t>(step.index)), places, step.index);
+                         first_word_of(nest_, static_cast<std::size_t>(step.index)), places, step.index);
     }
+    if (load.gather != nullptr) return gathered(load, step, index, places);
     if (load.is_number) return fmt::format("number<{}>({}.data[{}])", type, given_, step.index);
     if (places == "0") return fmt::format("element<{}>({}.data[{}], 0)", type, given_, step.index);
     return fmt::format("element<{0}>({1}.data[{2}], {3}[{2}])", type, given_, step.index, places);
+  }
+
+  // Where an index is refused, an element that nothing depends on.
+  std::string gathered(const Load& load, const Instruction& step, std::size_t index,
+                       std::string_view places) const {
+    const auto k = static_cast<std::size_t>(step.index);
+    std::size_t operand = first_index_of(nest_, k), word = first_word_of(nest_, k);
+    std::string place = fmt::format("{}[{}]", places, k);
+    for (const std::size_t each : indices_of(load)) {
+      place += fmt::format(" + index_step(element<{}>({}.data[{}], {}[{}]), {}.numbers + {}, bad{})",
+                           cuda_element(load.operands[each].dtype), given_, operand, places, operand, given_,
+                           word, index);
+      ++operand;
+      word += kIndexWords;
+    }
+    return fmt::format("picked<{}>({}.data[{}], {}, bad{})", cuda_element(step.dtype), given_, k, place,
+                       index);
   }
 
   std::string apply(const Instruction& step, std::size_t index) const {
@@ -291,8 +274,11 @@ class NestPrinter {
   }
   DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
 
+  static constexpr std::size_t kBits = 64;
+
   Lines& lines_;
   const LoopNest& nest_;
+  std::vector<std::size_t> refusing_ = refusing(nest_);
   std::string given_;
   bool in_registers_;
 };
@@ -335,30 +321,6 @@ void print_joined(Lines& lines, std::span<const ScheduledNest> nests, std::size_
 
 const char* cuda_element(DType dtype) { return cuda::element_name(dtype); }
 const char* cuda_combine(cpu::Combine combine) { return cuda::combine_name(combine); }
-
-std::size_t operands_of(const LoopNest& nest) {
-  return std::max<std::size_t>(1, nest.loads.size() + nest.stores.size());
-}
-
-std::size_t slots_of(const LoopNest& nest) {
-  int most = -1;
-  for (const Instruction& each : nest.body)
-    if (each.kind == Instruction::Kind::Reduced) most = std::max(most, each.index);
-  return static_cast<std::size_t>(most + 1);
-}
-
-std::size_t first_word_of_draw(const LoopNest& nest, std::size_t load) {
-  const auto before = std::span(nest.loads).first(load);
-  return nest.numbers.size() +
-         kDrawWords * static_cast<std::size_t>(std::ranges::count_if(
-                          before, [](const Load& each) { return each.drawn != nullptr; }));
-}
-std::size_t numbers_of(const LoopNest& nest) { return first_word_of_draw(nest, nest.loads.size()); }
-
-std::size_t argument_words(const LoopNest& nest) {
-  const std::size_t axes = 1 + kMostAxes + operands_of(nest) * kMostAxes;
-  return 3 + 2 * axes + operands_of(nest) + nest.reductions.size() + slots_of(nest) + numbers_of(nest) + 3;
-}
 
 std::string cuda_text(std::span<const ScheduledNest> nests, bool marks) {
   std::string text = std::ranges::any_of(nests, draws) ? "#include \"tensor/cuda/kernels/draws.cuh\"\n" : "";

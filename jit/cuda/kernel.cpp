@@ -8,12 +8,16 @@
 #include <fmt/format.h>
 
 #include "jit/cuda/emit.h"
+#include "jit/cuda/gather.h"
+#include "jit/cuda/nest_words.h"
 #include "jit/cuda/plan.h"
 #include "jit/loops/recent_plans.h"
 #include "jit/passes/target.h"
+#include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 #include "tensor/cuda/context.h"
 #include "tensor/cuda/faults.h"
+#include "tensor/cuda/gathers.h"
 #include "tensor/cuda/launch.h"
 #include "tensor/cuda/program.h"
 #include "tensor/error.h"
@@ -57,16 +61,39 @@ void copy_into(const Tensor& made, const StorePlaces::Copy& each, Inputs inputs)
   run_eager_inplace(*copy.op(), operands, copy);
 }
 
+// An instruction that may refuse an element: the sentence of an elementwise op, or the load whose indices are
+// looked at.
+struct Refusal {
+  std::string message;
+  const Op* gather = nullptr;
+  Attrs attrs;
+  std::size_t load = 0;
+};
+using Refusals = std::vector<Refusal>;
+
+std::shared_ptr<const Refusals> refusals_of(const LoopNest& nest) {
+  Refusals all;
+  for (const std::size_t i : refusing(nest)) {
+    const Instruction& each = nest.body[i];
+    Refusal& made = all.emplace_back();
+    made.message = each.message;
+    if (each.kind != Instruction::Kind::Read) continue;
+    made.load = static_cast<std::size_t>(each.index);
+    made.gather = nest.loads[made.load].gather;
+    made.attrs = evaluate(*made.gather, nest.loads[made.load].attrs, {});
+  }
+  return std::make_shared<const Refusals>(std::move(all));
+}
+
 class CudaKernel final : public Kernel {
  public:
-  explicit CudaKernel(KernelParts parts) : Kernel(std::move(parts)) {}
+  explicit CudaKernel(KernelParts parts) : Kernel(std::move(parts)) {
+    for (const LoopNest& each : lowered().passes) refusals_.push_back(refusals_of(each));
+  }
 
   Tensors run(Inputs inputs, const Dims& symbols) const override {
-    const auto plan = plans_.get(inputs, symbols, [&] {
-      std::vector<Layout> layouts;
-      for (const Tensor& each : inputs) layouts.push_back(each.layout());
-      return plan_for_cuda(lowered(), std::move(layouts), symbols, named(symbols));
-    });
+    const auto plan = plans_.get(inputs, symbols,
+                                 [&] { return plan_for_cuda(lowered(), inputs, symbols, named(symbols)); });
     Call call{*this, *plan, inputs, cuda::Context::of(parts().device)};
     return call.run(types(symbols));
   }
@@ -149,27 +176,43 @@ class CudaKernel final : public Kernel {
       const LoopNest& nest = lowered_.passes[p];
       const CudaPlan::Pass& planned = plan_.passes[p];
       ArgumentWords words = planned.words;
-      std::size_t operand = 0;
-      for (std::size_t k = 0; k < nest.loads.size(); ++k, ++operand) {
+      std::map<std::size_t, Tensors> gathers;  // by load: the op's operands
+      for (std::size_t k = 0; k < nest.loads.size(); ++k) {
         const Load& load = nest.loads[k];
         if (load.drawn != nullptr)
-          words.put_draw(first_word_of_draw(nest, k), job_of(planned.loads[k], draws_.at({p, k})));
+          words.put_draw(first_word_of(nest, k), job_of(planned.loads[k], draws_.at({p, k})));
+        else if (load.gather != nullptr)
+          put_gather(words, nest, k, gathers[k] = gather_operands(load, planned.loads[k].gather, inputs_));
         else if (load.is_number)
-          words.put_number(operand, HostView(inputs_[static_cast<std::size_t>(load.input)]));
+          words.put_number(k, HostView(inputs_[static_cast<std::size_t>(load.input)]));
         else
-          words.put_data(operand, place_of(load, planned.loads[k]));
+          words.put_data(k, place_of(load, planned.loads[k]));
       }
       for (std::size_t k = 0; k < nest.stores.size(); ++k)
-        words.put_data(operand++, place_of(nest.stores[k], planned.stores[k]));
-      if (may_fail(nest)) {
-        const cuda::FaultTicket ticket = cuda::expect_fault(context_, [&nest](std::int64_t bit) {
-          const auto step = std::find_if(nest.body.begin(), nest.body.end(),
-                                         [bit](const Instruction& each) { return each.failure == bit; });
-          return OpError(ErrorKind::Value, step->message, {1});
-        });
-        words.put_launch(ticket.word, ticket.launch);
-      }
+        words.put_data(nest.loads.size() + k, place_of(nest.stores[k], planned.stores[k]));
+      expect_refusals(words, p, std::move(gathers));
       return words;
+    }
+
+    void put_gather(ArgumentWords& words, const LoopNest& nest, std::size_t k, const Tensors& operands) {
+      const Load& load = nest.loads[k];
+      words.put_data(k, operands[static_cast<std::size_t>(cuda::source_of(*load.gather))].raw());
+      std::size_t operand = first_index_of(nest, k);
+      for (const std::size_t each : indices_of(load)) words.put_data(operand++, operands[each].raw());
+      for (const Tensor& each : operands) kept_.push_back(each);
+    }
+
+    // The kernel may be gone when the error is told.
+    void expect_refusals(ArgumentWords& words, std::size_t p, std::map<std::size_t, Tensors> gathers) {
+      if (kernel_.refusals_[p]->empty()) return;
+      const auto refused = [refusals = kernel_.refusals_[p],
+                            gathers = std::move(gathers)](std::int64_t number) {
+        const Refusal& of = refusals->at(static_cast<std::size_t>(number));
+        return of.gather == nullptr ? OpError(ErrorKind::Value, of.message, {1})
+                                    : refused_gather(*of.gather, of.attrs, gathers.at(of.load));
+      };
+      const cuda::FaultTicket ticket = cuda::expect_fault(context_, refused);
+      words.put_launch(ticket.word, ticket.launch);
     }
 
     const std::byte* place_of(const Load& load, const CudaLoad& planned) {
@@ -203,11 +246,6 @@ class CudaKernel final : public Kernel {
       return {words.words().data(), words.words().size_bytes()};
     }
 
-    static bool may_fail(const LoopNest& nest) {
-      return std::any_of(nest.body.begin(), nest.body.end(),
-                         [](const Instruction& each) { return each.failure >= 0; });
-    }
-
     // Blocks to rows.
     void finish(const Reduction& reduction, const Tensor& parts) {
       Tensor& slot = slots_[static_cast<std::size_t>(reduction.slot)];
@@ -232,6 +270,7 @@ class CudaKernel final : public Kernel {
     Tensors kept_;  // copies that are read
   };
 
+  std::vector<std::shared_ptr<const Refusals>> refusals_;  // by pass
   RecentPlans<CudaPlan> plans_;
 };
 

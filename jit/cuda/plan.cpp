@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "jit/cuda/emit.h"
+#include "jit/cuda/nest_words.h"
 #include "tensor/cuda/draws.h"
 #include "tensor/error.h"
 #include "tensor/fixed_order.h"
@@ -28,8 +28,8 @@ IntDims strides_along(const Layout& layout, const Dims& axes, std::size_t row_ax
 
 class Planner {
  public:
-  Planner(const Lowered& lowered, CudaPlan& plan, const SymbolValues& values)
-      : lowered_(lowered), plan_(plan), values_(values) {
+  Planner(const Lowered& lowered, Inputs inputs, CudaPlan& plan, const SymbolValues& values)
+      : lowered_(lowered), inputs_(inputs), plan_(plan), values_(values) {
     const LoopNest& first = lowered.passes[0];
     axes_ = evaluate(first.axes, values);
     row_axes_ = first.row_rank > 0 ? axes_.size() - static_cast<std::size_t>(first.row_rank) : 0;
@@ -53,22 +53,34 @@ class Planner {
     for (const Dim each : nest.numbers) numbers.push_back(evaluate(each, values_));
     numbers.resize(numbers_of(nest), 0);
     const std::size_t results = nest.reductions.size() + slots_of(nest);
-    plan_.passes.push_back(
-        {std::move(loads), std::move(stores), ArgumentWords(arguments(strides), results, numbers)});
+    ArgumentWords words(arguments(strides), results, numbers);
+    put_indices(nest, loads, words);
+    plan_.passes.push_back({std::move(loads), std::move(stores), std::move(words)});
   }
 
  private:
+  static void put_indices(const LoopNest& nest, const std::vector<CudaLoad>& loads, ArgumentWords& words) {
+    for (std::size_t k = 0; k < loads.size(); ++k) {
+      std::size_t first = first_word_of(nest, k);
+      for (const CudaGather::Index& each : loads[k].gather.indices) {
+        words.put_numbers(first, each.words);
+        first += kIndexWords;
+      }
+    }
+  }
+
   CudaLoad load(const Load& load) {
+    CudaLoad planned{{}, contiguous(axes_), {}, {}, {}};
     if (load.drawn != nullptr) {
       const Attrs attrs = evaluate(*load.drawn, load.attrs, values_);
-      return {{},
-              contiguous(load.per_row ? rows() : axes_),
-              {},
-              cuda::job_of(load.drawn->lowering.as<lowering::Draw>()->distribution(attrs))};
+      planned.draw = cuda::job_of(load.drawn->lowering.as<lowering::Draw>()->distribution(attrs));
     }
-    if (load.input < 0) return {{}, contiguous(axes_), {}, {}};
+    if (load.gather != nullptr) planned.gather = plan_gather(load, inputs_, values_);
+    if (load.input < 0) return planned;
     ShownLayout shown = layout_of(load, plan_.inputs[static_cast<std::size_t>(load.input)], values_);
-    return {std::move(shown.laid_out), std::move(shown.layout), {}, {}};
+    planned.laid_out = std::move(shown.laid_out);
+    planned.layout = std::move(shown.layout);
+    return planned;
   }
   StorePlaces store(const Store& store) {
     if (store.around.empty()) return {axes_, 0, IntDims(contiguous_strides(axes_)), {}};
@@ -84,6 +96,10 @@ class Planner {
                                   const std::vector<StorePlaces>& stores) const {
     std::vector<IntDims> all;
     for (std::size_t k = 0; k < loads.size(); ++k) {
+      if (nest.loads[k].gather != nullptr) {
+        all.push_back(loads[k].gather.strides);
+        continue;
+      }
       const Layout& layout = loads[k].broadcast.empty() ? loads[k].layout : contiguous(axes_);
       all.push_back(strides_along(layout, axes_, row_axes_, nest.loads[k].per_row));
     }
@@ -91,6 +107,8 @@ class Planner {
       const bool per_row = nest.stores[k].per_row;
       all.push_back(per_row ? strides_along(contiguous(rows()), axes_, row_axes_, true) : stores[k].strides);
     }
+    for (const CudaLoad& load : loads)
+      for (const CudaGather::Index& each : load.gather.indices) all.push_back(each.strides);
     all.resize(operands_of(nest), IntDims(axes_.size(), 0));
     return all;
   }
@@ -115,6 +133,7 @@ class Planner {
   }
 
   const Lowered& lowered_;
+  Inputs inputs_;
   CudaPlan& plan_;
   const SymbolValues& values_;
   Dims axes_;
@@ -123,12 +142,12 @@ class Planner {
 
 }  // namespace
 
-CudaPlan plan_for_cuda(const Lowered& lowered, std::vector<Layout> inputs, const Dims& symbols,
+CudaPlan plan_for_cuda(const Lowered& lowered, Inputs inputs, const Dims& symbols,
                        const SymbolValues& values) {
   CudaPlan plan;
   plan.symbols = symbols;
-  plan.inputs = std::move(inputs);
-  Planner planner(lowered, plan, values);
+  for (const Tensor& each : inputs) plan.inputs.push_back(each.layout());
+  Planner planner(lowered, inputs, plan, values);
   for (const LoopNest& each : lowered.passes) planner.add(each);
   return plan;
 }

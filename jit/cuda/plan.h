@@ -3,6 +3,7 @@
 #pragma once
 
 #include "jit/cuda/arguments.h"
+#include "jit/cuda/gather.h"
 #include "jit/loops/lower.h"
 #include "jit/loops/places.h"
 
@@ -13,6 +14,7 @@ struct CudaLoad {
   Layout layout;                 // of its elements, before the last broadcast
   Dims broadcast;                // to which it is copied first; empty: it is read where it is
   cuda::DrawJob draw{};          // of random numbers: their distribution
+  CudaGather gather{};
 };
 
 struct CudaPlan {
@@ -30,7 +32,7 @@ struct CudaPlan {
   bool has_elements() const { return rows > 0; }
 };
 
-CudaPlan plan_for_cuda(const Lowered& lowered, std::vector<Layout> inputs, const Dims& symbols,
+CudaPlan plan_for_cuda(const Lowered& lowered, Inputs inputs, const Dims& symbols,
                        const SymbolValues& values);
 
 }  // namespace kiln::jit

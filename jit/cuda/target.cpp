@@ -4,11 +4,14 @@
 
 #include <limits>
 
+#include "jit/cuda/arguments.h"
 #include "jit/cuda/emit.h"
 #include "jit/cuda/kernel.h"
+#include "jit/cuda/nest_words.h"
 #include "jit/cuda/ptx_text.h"
 #include "jit/loops/kernel_op.h"
 #include "jit/shape_rules.h"
+#include "tensor/cuda/gathers.h"
 #include "tensor/fixed_order.h"
 
 namespace kiln::jit {
@@ -26,10 +29,29 @@ constexpr KernelLimits kLimits{
     .few_rows = 0,
 };
 
-std::string why_not(const Graph&, const Node& node) {
+const Type& type_of(const Graph& graph, ValueId id) {
+  return graph.values[static_cast<std::size_t>(id)].type;
+}
+
+std::string why_no_gather(const Graph& graph, const Node& node) {
+  const std::string_view name = node.op->name();
+  if (!cuda::reads_indexed(*node.op)) return fmt::format("on cards {} is a kernel of its own", name);
+  if (has_symbols(node.attrs))
+    return fmt::format("on cards {} of sizes that vary is a kernel of its own", name);
+  if (type_of(graph, node.outputs[0]).sizes.size() > kMostAxes)
+    return fmt::format("on cards {} along more than {} dimensions is a kernel of its own", name, kMostAxes);
+  for (const Operand& each : node.operands) {
+    if (each.is_number() || (each.is_value() && type_of(graph, each.value).is_number))
+      return fmt::format("on cards {} of numbers is a kernel of its own", name);
+    if (each.is_value() && type_of(graph, each.value).dtype == DType::Bool)
+      return fmt::format("on cards {} by a mask, or of truth values, is a kernel of its own", name);
+  }
+  return "";
+}
+
+std::string why_not(const Graph& graph, const Node& node) {
   const Lowering& lowering = node.op->lowering;
-  if (lowering.as<lowering::Gather>() != nullptr)
-    return fmt::format("on cards {} is a kernel of its own", node.op->name());
+  if (lowering.as<lowering::Gather>() != nullptr) return why_no_gather(graph, node);
   if (lowering.as<lowering::Draw>() != nullptr && has_symbols(node.attrs))
     return fmt::format("on cards {} of sizes that vary is a kernel of its own", node.op->name());
   return "";

@@ -1,4 +1,12 @@
 // Kernels on cards of the rows that read elements where indices say.
+#include "tensor/cuda/gathers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "tensor/cuda/advanced_index.h"
 #include "tensor/cuda/indices.h"
 #include "tensor/cuda/kernels.h"
@@ -7,34 +15,65 @@
 namespace kiln::cuda {
 namespace {
 
-// ---- Along one dimension ---------------------------------------------------------------------------------
+// ---- Places ----------------------------------------------------------------------------------------------
 
-void gather(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
+using PlacesFn = IndexedPlaces (*)(const Attrs& attrs, Inputs inputs);
+
+IndexedPlaces gather(const Attrs& attrs, Inputs inputs) {
   const Tensor &x = inputs[0], &index = inputs[1];
   const int dim = rules::dim_attr(attrs, "dim", x.rank());
-  take(outputs[0], x, {index.sizes(), strides_but(x, dim, index.rank()), {index_along(x, dim, index, 0, 1)}});
+  return {IntDims(index.sizes()), strides_but(x, dim, index.rank()), {index_along(x, dim, index, 0, 1)}};
 }
 
-void index_select(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  const Tensor &x = inputs[0], &result = outputs[0];
+IndexedPlaces index_select(const Attrs& attrs, Inputs inputs) {
+  const Tensor& x = inputs[0];
   const int dim = rules::dim_attr(attrs, "dim", x.rank());
   // Of a 0-d tensor one element is taken, by an index of one.
-  const Tensor index =
-      x.rank() == 0 ? Tensor::alias(inputs[1], Layout{{}, {}, inputs[1].offset()}) : inputs[1];
-  take(result, x, {result.sizes(), strides_but(x, dim, result.rank()), {index_along(x, dim, index, dim, 1)}});
+  if (x.rank() == 0) {
+    const Tensor index = Tensor::alias(inputs[1], Layout{{}, {}, inputs[1].offset()});
+    return {{}, {}, {index_along(x, dim, index, dim, 1)}};
+  }
+  IntDims sizes(x.sizes());
+  sizes[static_cast<std::size_t>(dim)] = inputs[1].numel().fixed();
+  return {sizes, strides_but(x, dim, x.rank()), {index_along(x, dim, inputs[1], dim, 1)}};
 }
 
-void embedding(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
-  const Tensor &index = inputs[0], &weight = inputs[1], &result = outputs[0];
-  IntDims strides(static_cast<std::size_t>(result.rank()), 0);
+IndexedPlaces embedding(const Attrs&, Inputs inputs) {
+  const Tensor &index = inputs[0], &weight = inputs[1];
+  IntDims sizes(index.sizes());
+  sizes.push_back(weight.size(1).fixed());
+  IntDims strides(sizes.size(), 0);
   strides.back() = weight.strides()[1].fixed();
-  take(result, weight, {result.sizes(), strides, {index_along(weight, 0, index, 0, 0)}});
+  return {sizes, strides, {index_along(weight, 0, index, 0, 0)}};
 }
 
-// ---- Advanced indexing -----------------------------------------------------------------------------------
+IndexedPlaces index(const Attrs&, Inputs inputs) {
+  return plan_of(inputs[0], inputs.subspan(1), {}, 1).places();
+}
 
-void index(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
-  take(outputs[0], inputs[0], plan_of(inputs[0], inputs.subspan(1), {}, 1).places());
+struct Row {
+  std::string_view name;
+  int source;
+  PlacesFn places;
+};
+constexpr Row kRows[] = {{"gather", 0, gather},
+                         {"index_select", 0, index_select},
+                         {"embedding", 1, embedding},
+                         {"index", 0, index}};
+
+const Row* find_row(const Op& op) {
+  const auto* const row = std::ranges::find(kRows, op.name(), &Row::name);
+  return row == std::end(kRows) ? nullptr : row;
+}
+const Row& row_of(const Op& op) {
+  if (const Row* const row = find_row(op)) return *row;
+  throw InternalError(fmt::format("{} reads no places that indices say", op.name()));
+}
+
+// ---- Kernels ---------------------------------------------------------------------------------------------
+
+void run_gather(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
+  take(outputs[0], inputs[static_cast<std::size_t>(source_of(op))], places_of(op, attrs, inputs));
 }
 
 CountedOutputs count_index(const Op&, const Attrs&, Inputs inputs, Stream&) {
@@ -53,11 +92,21 @@ void index_counted(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stre
 
 }  // namespace
 
+bool reads_indexed(const Op& op) { return find_row(op) != nullptr; }
+int source_of(const Op& op) { return row_of(op).source; }
+IndexedPlaces places_of(const Op& op, const Attrs& attrs, Inputs inputs) {
+  return row_of(op).places(attrs, inputs);
+}
+
 void add_gather_kernels(Kernels& kernels) {
-  kernels.add("gather", gather);
-  kernels.add("index_select", index_select);
-  kernels.add("embedding", embedding);
-  kernels.add("index", {.run = index, .count = count_index, .run_counted = index_counted});
+  for (const Row& each : kRows) {
+    Kernel kernel{.run = run_gather};
+    if (each.places == index) {
+      kernel.count = count_index;
+      kernel.run_counted = index_counted;
+    }
+    kernels.add(each.name, kernel);
+  }
 }
 
 }  // namespace kiln::cuda

@@ -35,16 +35,6 @@ std::int64_t item_of(const Tensor& x) { return static_cast<std::int64_t>(size_of
 
 // ---- Loops -----------------------------------------------------------------------------------------------
 
-IntDims strides_of(const IndexOperand& index, std::size_t rank) {
-  IntDims strides(rank, 0);
-  for (int d = 0; d < index.values.rank(); ++d) {
-    if (index.values.size(d).fixed() != 1)
-      strides[static_cast<std::size_t>(index.first + d)] =
-          index.values.strides()[static_cast<std::size_t>(d)].fixed();
-  }
-  return strides;
-}
-
 // Of the tensor, then of each index.
 WalkPart loop_of(const IndexedPlaces& places) {
   std::vector<IntDims> strides{places.strides};
@@ -62,29 +52,18 @@ OpError refused_index(const IndexOperand& index, std::int64_t value) {
   }
 }
 
-std::int64_t least_of(const IndexOperand& index) { return index.wraps ? -index.size : 0; }
-
 // A loop without elements launches nothing, but its indices count.
 void check_by_host(const IndexedPlaces& places) {
-  for (const IndexOperand& each : places.indices) {
-    if (!each.is_checked || each.values.numel() == 0) continue;
-    const HostView view(each.values, DType::I64);
-    const auto* const values = view.as<std::int64_t>();
-    for (std::int64_t i = 0; i < each.values.numel(); ++i)
-      if (values[i] < least_of(each) || values[i] >= each.size) throw refused_index(each, values[i]);
-  }
+  if (const std::optional<OpError> error = out_of_range(places)) throw OpError(*error);
 }
 
-// What an index holds stays as it is: who writes to it takes other memory.
-std::vector<IndexOperand> kept(std::vector<IndexOperand> indices) {
-  for (IndexOperand& each : indices)
-    each.values = Tensor::from_storage(Storage::create(each.values.storage()->buffer()), each.values.layout(),
-                                       each.values.dtype());
+std::vector<IndexOperand> all_kept(std::vector<IndexOperand> indices) {
+  for (IndexOperand& each : indices) each.values = kept(each.values);
   return indices;
 }
 
 FaultTicket ticket_for(Context& context, const WalkPart& loop, const std::vector<IndexOperand>& indices) {
-  return expect_fault(context, [loop, indices = kept(indices)](std::int64_t detail) {
+  return expect_fault(context, [loop, indices = all_kept(indices)](std::int64_t detail) {
     const auto k = static_cast<std::size_t>(detail >> kRefusedElementBits);
     const std::int64_t element = detail & ((std::int64_t{1} << kRefusedElementBits) - 1);
     const Tensor one = element_on_host(indices[k].values, loop.place(k + 1, element));
@@ -102,7 +81,7 @@ PlacesJob<kIndices> places_job(Context& context, const WalkPart& loop,
   job.axes = loop.walk.argument<kIndices + 1>();
   for (std::size_t k = 0; k < kIndices; ++k) {
     const IndexOperand& index = indices[k];
-    job.indices[k] = {index.values.raw() + loop.first[k + 1] * item_of(index.values), least_of(index),
+    job.indices[k] = {index.values.raw() + loop.first[k + 1] * item_of(index.values), index.least(),
                       index.size, index.step};
   }
   if (refused) job.refused = reinterpret_cast<unsigned*>(refused.raw_writable());
@@ -170,6 +149,31 @@ void prepare(IndexedPlaces& places, const Tensor& refused) {
 }
 
 }  // namespace
+
+Tensor kept(const Tensor& index) {
+  return Tensor::from_storage(Storage::create(index.storage()->buffer()), index.layout(), index.dtype());
+}
+
+IntDims strides_of(const IndexOperand& index, std::size_t rank) {
+  IntDims strides(rank, 0);
+  for (int d = 0; d < index.values.rank(); ++d) {
+    if (index.values.size(d).fixed() != 1)
+      strides[static_cast<std::size_t>(index.first + d)] =
+          index.values.strides()[static_cast<std::size_t>(d)].fixed();
+  }
+  return strides;
+}
+
+std::optional<OpError> out_of_range(const IndexedPlaces& places) {
+  for (const IndexOperand& each : places.indices) {
+    if (!each.is_checked || each.values.numel() == 0) continue;
+    const HostView view(each.values, DType::I64);
+    const auto* const values = view.as<std::int64_t>();
+    for (std::int64_t i = 0; i < each.values.numel(); ++i)
+      if (values[i] < each.least() || values[i] >= each.size) return refused_index(each, values[i]);
+  }
+  return std::nullopt;
+}
 
 IndexOperand index_along(const Tensor& x, int dim, const Tensor& values, int first, int operand) {
   IndexOperand index{.values = values, .first = first, .size = 1, .dim = dim, .operand = operand};

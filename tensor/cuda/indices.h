@@ -1,8 +1,10 @@
 // Owns elements at the places that indices say, on cards: reading them, and finding where writes go.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "tensor/error.h"
 #include "tensor/tensor.h"
 
 namespace kiln::cuda {
@@ -17,11 +19,19 @@ struct IndexOperand {
   bool wraps = false;      // are negative values counted from the end?
   int dim = 0;             // the dimension and the operand, for errors
   int operand = 0;
+
+  std::int64_t least() const { return wraps ? -size : 0; }
 };
+
+// The index with what it holds now, for an error that is told later: who writes to it takes other memory.
+Tensor kept(const Tensor& index);
 
 // Of an index along `dim`, the first dimension of which is dimension `first` of the loop. A 0-d tensor counts
 // as one of one dimension.
 IndexOperand index_along(const Tensor& x, int dim, const Tensor& values, int first, int operand);
+
+// The strides of an index along a loop of `rank` dimensions.
+IntDims strides_of(const IndexOperand& index, std::size_t rank);
 
 // The strides of a tensor along a loop of `rank` dimensions, but 0 along `dim`, where an index says where to
 // go.
@@ -33,6 +43,9 @@ struct IndexedPlaces {
   IntDims strides;  // of the tensor
   std::vector<IndexOperand> indices;
 };
+
+// The error of the first index that is out of range, for which the host waits; none where all are in range.
+std::optional<OpError> out_of_range(const IndexedPlaces& places);
 
 // Elements of `x` at these places into the contiguous `result`, row by row. An index that is out of range is
 // told when the host next waits (tensor/cuda/faults.h).

@@ -26,6 +26,21 @@ KILN_MATH T number(void* const& word) {
   return *reinterpret_cast<const T*>(&word);
 }
 
+// What an index adds to a place. `words`: the least value, the size and the step (jit/cuda/gather.h).
+KILN_MATH Count index_step(Count value, const Count* words, unsigned& refused) {
+  if (value < words[0] || value >= words[1]) {
+    refused = 1;
+    return 0;
+  }
+  return (value < 0 ? value + words[1] : value) * words[2];
+}
+
+// The element there, unless an index was refused. Arguments are evaluated before: `refused` is a reference.
+template <class T>
+KILN_MATH T picked(const void* data, Count place, const unsigned& refused) {
+  return refused != 0 ? T{} : element<T>(data, place);
+}
+
 // The refusal of the first launch counts, and of its lowest line.
 template <int kOperands, int kResults, int kNumbers>
 KILN_MATH void refuse(const Arguments<kOperands, kResults, kNumbers>& given, unsigned line) {
