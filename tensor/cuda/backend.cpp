@@ -16,6 +16,25 @@ namespace {
 
 void add_transfer(Kernels& kernels) { kernels.add("transfer", transfer_elements); }
 
+class Cuda final : public Backend {
+ public:
+  explicit Cuda(Device device) : Backend(column()), stream_{device} {}
+
+  Stream& stream() override {
+    stream_.handle = Context::of(stream_.device).stream_itself();
+    return stream_;
+  }
+  std::unique_ptr<kiln::RepeatedCall> repeated_call() override {
+    return std::make_unique<RepeatedCall>(stream_.device);
+  }
+  void synchronize(Stream& stream) override { Context::of(stream.device).synchronize(); }
+
+ private:
+  Stream stream_;
+};
+
+}  // namespace
+
 const Kernels& column() {
   static const Kernels all = [] {
     Kernels made;
@@ -42,25 +61,6 @@ const Kernels& column() {
   }();
   return all;
 }
-
-class Cuda final : public Backend {
- public:
-  explicit Cuda(Device device) : Backend(column()), stream_{device} {}
-
-  Stream& stream() override {
-    stream_.handle = Context::of(stream_.device).stream_itself();
-    return stream_;
-  }
-  std::unique_ptr<kiln::RepeatedCall> repeated_call() override {
-    return std::make_unique<RepeatedCall>(stream_.device);
-  }
-  void synchronize(Stream& stream) override { Context::of(stream.device).synchronize(); }
-
- private:
-  Stream stream_;
-};
-
-}  // namespace
 
 Backend* backend_of(Device device) {
   const auto index = static_cast<std::size_t>(device.index);

@@ -1,13 +1,12 @@
 // Kernels on cards of the rows that read elements where indices say.
 #include "tensor/cuda/gathers.h"
 
-#include <algorithm>
-#include <iterator>
+#include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include "tensor/cuda/advanced_index.h"
+#include "tensor/cuda/backend.h"
 #include "tensor/cuda/indices.h"
 #include "tensor/cuda/kernels.h"
 #include "tensor/ops/rules.h"
@@ -52,22 +51,17 @@ IndexedPlaces index(const Attrs&, Inputs inputs) {
 }
 
 struct Row {
-  std::string_view name;
-  int source;
-  PlacesFn places;
+  int source = 0;
+  PlacesFn places = nullptr;  // null: the row reads no such places
 };
-constexpr Row kRows[] = {{"gather", 0, gather},
-                         {"index_select", 0, index_select},
-                         {"embedding", 1, embedding},
-                         {"index", 0, index}};
-
-const Row* find_row(const Op& op) {
-  const auto* const row = std::ranges::find(kRows, op.name(), &Row::name);
-  return row == std::end(kRows) ? nullptr : row;
+// By number of the row; those that are added with the kernels.
+std::vector<Row>& rows() {
+  static auto* const all = new std::vector<Row>(OpTable::get().ops().size());
+  return *all;
 }
 const Row& row_of(const Op& op) {
-  if (const Row* const row = find_row(op)) return *row;
-  throw InternalError(fmt::format("{} reads no places that indices say", op.name()));
+  column();  // so that they are there
+  return rows().at(static_cast<std::size_t>(op.id));
 }
 
 // ---- Kernels ---------------------------------------------------------------------------------------------
@@ -92,21 +86,22 @@ void index_counted(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stre
 
 }  // namespace
 
-bool reads_indexed(const Op& op) { return find_row(op) != nullptr; }
+bool reads_indexed(const Op& op) { return row_of(op).places != nullptr; }
 int source_of(const Op& op) { return row_of(op).source; }
 IndexedPlaces places_of(const Op& op, const Attrs& attrs, Inputs inputs) {
   return row_of(op).places(attrs, inputs);
 }
 
 void add_gather_kernels(Kernels& kernels) {
-  for (const Row& each : kRows) {
-    Kernel kernel{.run = run_gather};
-    if (each.places == index) {
-      kernel.count = count_index;
-      kernel.run_counted = index_counted;
-    }
-    kernels.add(each.name, kernel);
-  }
+  const auto add = [&](std::string_view name, const Row& row, Kernel kernel = {}) {
+    rows().at(static_cast<std::size_t>(OpTable::get().at(name).id)) = row;
+    kernel.run = run_gather;
+    kernels.add(name, kernel);
+  };
+  add("gather", {0, gather});
+  add("index_select", {0, index_select});
+  add("embedding", {1, embedding});
+  add("index", {0, index}, {.count = count_index, .run_counted = index_counted});
 }
 
 }  // namespace kiln::cuda
