@@ -36,7 +36,7 @@ class DeviceMemory {
   bool may_be_used(cuda::Address address, std::size_t bytes) const;
   // All blocks that work may use, in order.
   std::vector<MemoryRange> blocks() const;
-  // The block that was freed of which this is a byte; "" where there is none.
+  // Tells of the freed block that this address was a byte of. The text is empty where no block had it.
   std::string freed_at(cuda::Address address) const;
   // What is wrong around any block, or in one that was freed; "" where nothing is.
   std::string check() const;

@@ -25,7 +25,7 @@ std::vector<SharedVariable> shared_variables(const std::string& library);
 std::size_t static_shared_of(const std::string& library, const std::vector<std::string>& kernels,
                              const std::string& kernel);
 
-// The bytes of a section; empty where there is none.
+// The bytes of a section. They are empty where the file has no section of that name.
 std::string_view section_of(const std::string& library, std::string_view name);
 
 // The parts of its memory that are not written, constants among them: where each begins and ends.

@@ -16,7 +16,7 @@ extern char __stop_kiln_fake_shared[] __attribute__((weak, visibility("hidden"))
 alignas(1024) __attribute__((visibility("hidden"))) char kiln_fake_dynamic[240 * 1024];
 }
 
-// Threads of a kernel, until there is none.
+// The threads of a kernel, one after the other, until all have run.
 template <void (*kThread)(void* const*)>
 void run_threads(void* const* parameters) {
   do kThread(parameters);
