@@ -7,6 +7,7 @@
 #include "tensor/cuda/kernels.h"
 #include "tensor/cuda/staging.h"
 #include "tensor/lowering.h"
+#include "tensor/ops/joining.h"
 #include "tensor/ops/pad.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
@@ -19,28 +20,11 @@ std::size_t at(std::int64_t dim) { return static_cast<std::size_t>(dim); }
 // ---- cat, stack ------------------------------------------------------------------------------------------
 
 void cat(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  const Tensor& result = outputs[0];
-  const std::size_t dim = at(rules::dim_attr(attrs, "dim", result.rank()));
-  Layout piece = result.layout();
-  for (const Tensor& input : inputs) {
-    if (input.numel() == 0) continue;
-    piece.sizes[dim] = input.sizes()[dim];
-    copy_elements(Tensor::alias(result, piece), input);
-    piece.offset += piece.sizes[dim] * piece.strides[dim];
-  }
+  ops::join_along(outputs[0], inputs, attrs, copy_elements);
 }
 
 void stack(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  const Tensor& result = outputs[0];
-  const int dim = rules::dim_attr(attrs, "dim", result.rank());
-  Layout piece = result.layout();
-  const Dim stride = piece.strides[at(dim)];
-  piece.sizes.erase(piece.sizes.begin() + dim);
-  piece.strides.erase(piece.strides.begin() + dim);
-  for (const Tensor& input : inputs) {
-    copy_elements(Tensor::alias(result, piece), input);
-    piece.offset += stride;
-  }
+  ops::stack_along(outputs[0], inputs, attrs, copy_elements);
 }
 
 // ---- flip, constant_pad ----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 // Kernels of the rows that put tensors together or reverse them.
+#include "tensor/ops/joining.h"
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/moves/flip.h"
@@ -14,28 +15,11 @@ std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 // ---- cat, stack ------------------------------------------------------------------------------------------
 
 void cat(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  const Tensor& result = outputs[0];
-  const std::size_t dim = at(rules::dim_attr(attrs, "dim", result.rank()));
-  Layout piece = result.layout();
-  for (const Tensor& input : inputs) {
-    if (input.numel() == 0) continue;
-    piece.sizes[dim] = input.sizes()[dim];
-    copy(Tensor::alias(result, piece), input);
-    piece.offset += piece.sizes[dim] * piece.strides[dim];
-  }
+  ops::join_along(outputs[0], inputs, attrs, copy);
 }
 
 void stack(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
-  const Tensor& result = outputs[0];
-  const int dim = rules::dim_attr(attrs, "dim", result.rank());
-  Layout piece = result.layout();
-  const std::int64_t stride = piece.strides[at(dim)];
-  piece.sizes.erase(piece.sizes.begin() + dim);
-  piece.strides.erase(piece.strides.begin() + dim);
-  for (const Tensor& input : inputs) {
-    if (input.numel() > 0) copy(Tensor::alias(result, piece), input);
-    piece.offset += stride;
-  }
+  ops::stack_along(outputs[0], inputs, attrs, copy);
 }
 
 std::unique_ptr<const GatherReader> joined_reader(const TensorType& type, Inputs inputs, const Attrs& attrs,
