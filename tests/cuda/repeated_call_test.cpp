@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "repl/session.h"
 #include "tensor/backend.h"
 #include "tensor/functions.h"
 #include "tests/cuda/child.h"
+#include "tests/cuda/talk.h"
 #include "tests/tensor/tensors.h"
 
 using namespace kiln;
@@ -117,18 +117,12 @@ TEST_CASE("graphs that the driver does not make leave calls as they were", "[cud
 
 TEST_CASE("compiled functions are launched as one, with every argument of each call", "[cuda]") {
   CHECK(in_child(fakes(), [] {
-          std::string printed;
-          repl::Session::Options options;
-          options.out = options.err = [&](std::string_view part) { printed += part; };
-          repl::Session session(std::move(options));
-          for (const char* const entry :
-               {"@jit\nfn f(x, w) {\n  y = (x * w).sum(1).sin()\n  z = (y / y.sum()).cumsum(0) + y.max()\n  "
-                "return z, w + z.mean()\n}",
-                "x = rand(8, 5); w = rand(5); u = x.cuda(); v = w.cuda()", "same = true",
-                "for i in range(12) { a, w = f(x, w); b, v = f(u, v); same = same and equal(a, b.cpu()) and "
-                "equal(w, v.cpu()) }",
-                "print(same)"})
-            session.eval(entry);
-          return printed;
+          return printed_for(
+              {"@jit\nfn f(x, w) {\n  y = (x * w).sum(1).sin()\n  z = (y / y.sum()).cumsum(0) + y.max()\n  "
+               "return z, w + z.mean()\n}",
+               "x = rand(8, 5); w = rand(5); u = x.cuda(); v = w.cuda()", "same = true",
+               "for i in range(12) { a, w = f(x, w); b, v = f(u, v); same = same and equal(a, b.cpu()) and "
+               "equal(w, v.cpu()) }",
+               "print(same)"});
         }) == "true\n");
 }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "repl/session.h"
 #include "tensor/cuda/memory.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
 #include "tests/cuda/child.h"
+#include "tests/cuda/talk.h"
 
 using namespace kiln;
 using namespace kiln::testing;
@@ -16,14 +16,7 @@ using namespace kiln::testing;
 namespace {
 
 std::string talk(const Variables& variables, const std::vector<std::string>& entries) {
-  return in_child(fakes(variables), [&] {
-    std::string printed;
-    repl::Session::Options options;
-    options.out = options.err = [&](std::string_view part) { printed += part; };
-    repl::Session session(std::move(options));
-    for (const std::string& entry : entries) session.eval(entry);
-    return printed;
-  });
+  return in_child(fakes(variables), [&] { return printed_for(entries); });
 }
 
 // A program of allocations, copies both ways, kernels, writes and a backward pass. It prints 54.

@@ -1,9 +1,9 @@
 // A kernel of each family and form: the sample that the test `cuda_ptx` runs by the PTX of NVRTC.
 #include <catch2/catch.hpp>
 
-#include "repl/session.h"
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
+#include "tests/cuda/talk.h"
 
 using namespace kiln;
 using namespace kiln::testing;
@@ -78,19 +78,13 @@ TEST_CASE("products of a sample of kernels have the CPU's bits on a card", "[cud
 
 TEST_CASE("compiled functions of each form have the CPU's bits on a card", "[cuda][sample]") {
   CHECK(in_child(fakes(), [] {
-          std::string printed;
-          repl::Session::Options options;
-          options.out = options.err = [&](std::string_view part) { printed += part; };
-          repl::Session session(std::move(options));
-          for (const char* const entry :
-               {"fn agrees(f, x) {\n  seed(3)\n  here = f(x)\n  seed(3)\n  there = f(x.cuda())\n"
-                "  return all([equal(a, b.cpu()) for a, b in zip(here, there)])\n}",
-                "@jit\nfn elements(x) { return ((x.sin() * 2 + x).exp().half(), x.t() * rand_like(x).t()) }",
-                "@jit\nfn short_rows(x) { return ((dropout(x, 0.5) + x).softmax(1), x) }",
-                "@jit\nfn long_rows(x) { return ((x * x).sum(1), (x - x.mean(1, true)).amax(1)) }",
-                "print(agrees(elements, rand(6, 40)), agrees(short_rows, rand(60, 40)))",
-                "print(agrees(long_rows, randn(2, 9000)))"})
-            session.eval(entry);
-          return printed;
+          return printed_for(
+              {"fn agrees(f, x) {\n  seed(3)\n  here = f(x)\n  seed(3)\n  there = f(x.cuda())\n"
+               "  return all([equal(a, b.cpu()) for a, b in zip(here, there)])\n}",
+               "@jit\nfn elements(x) { return ((x.sin() * 2 + x).exp().half(), x.t() * rand_like(x).t()) }",
+               "@jit\nfn short_rows(x) { return ((dropout(x, 0.5) + x).softmax(1), x) }",
+               "@jit\nfn long_rows(x) { return ((x * x).sum(1), (x - x.mean(1, true)).amax(1)) }",
+               "print(agrees(elements, rand(6, 40)), agrees(short_rows, rand(60, 40)))",
+               "print(agrees(long_rows, randn(2, 9000)))"});
         }) == "true true\ntrue\n");
 }
