@@ -50,13 +50,10 @@ std::unique_ptr<WorkGraph> WorkGraph::make(Context& context, std::span<const Wor
                                                                                       : nullptr;
 }
 
-// The graph may be on its way still.
+// The driver keeps what is on its way until it is done: nothing waits here, be there much work ahead of it.
 WorkGraph::~WorkGraph() {
   if (Context::made_for(context_.device()) == nullptr) return;
-  if (exec_ != nullptr) {
-    context_.note(api().cuStreamSynchronize(context_.stream()));
-    context_.note(api().cuGraphExecDestroy(exec_));
-  }
+  if (exec_ != nullptr) context_.note(api().cuGraphExecDestroy(exec_));
   if (graph_ != nullptr) context_.note(api().cuGraphDestroy(graph_));
 }
 
