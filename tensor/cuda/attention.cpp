@@ -12,6 +12,7 @@
 #include "tensor/cuda/program.h"
 #include "tensor/functions.h"
 #include "tensor/integers.h"
+#include "tensor/ops/reduced.h"
 #include "tensor/product_mode.h"
 
 namespace kiln::cuda {
@@ -114,13 +115,14 @@ bool fits_registers(const AttentionForm& form) {
 
 void backward(const Op& op, const Attrs& attrs, Inputs in, Outputs outputs, Stream& stream) {
   Context& context = Context::of(stream.device);
-  const AttentionOperands operands{in[1], in[2], in[3], in[6], in[0], leading(in[0])};
+  const Tensor grad = ops::to(in[0], in[1].dtype());
+  const AttentionOperands operands{in[1], in[2], in[3], in[6], grad, leading(grad)};
   const auto form = form_of(context, operands, 2);
   if (!form) return compute_by_body(op, attrs, in, outputs);
   AttentionCall call = attention_call(operands, true);
   AttentionJob& job = call.job;
-  const DType sums = in[4].dtype();
-  const Tensor logarithms = in_order(in[4]), delta = in_order(in[5]);
+  const DType sums = ops::compute_dtype(in[1].dtype());
+  const Tensor logarithms = in_order(ops::to(in[4], sums)), delta = in_order(ops::to(in[5], sums));
   const Gradient query(outputs[0], operands.leading, sums), key(outputs[1], call.apart, sums),
       value(outputs[2], call.apart, sums);
   job.scale = attrs.get<double>("scale");

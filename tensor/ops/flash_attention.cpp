@@ -89,9 +89,9 @@ struct Steps {
     key = ops::to(in[2], wide);
     const Tensor value = ops::to(in[3], wide);
     const Tensor seen = seen_scores(ops::attention_scores(query, key, in[6]), attrs);
-    weights = ops::exp(seen - column(in[4]));
+    weights = ops::exp(seen - column(ops::to(in[4], wide)));
     const Tensor by_weights = ops::matmul(grad, turned(value));
-    by_scores = weights * (by_weights - column(in[5]));
+    by_scores = weights * (by_weights - column(ops::to(in[5], wide)));
   }
   static Tensor turned(const Tensor& x) { return ops::transpose(x, x.rank() - 2, x.rank() - 1); }
 };
@@ -113,18 +113,18 @@ Tensors backward(const Op&, Inputs in, const Attrs& attrs) {
 std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Attrs& attrs) {
   const Dims sizes = shared_leading(in.subspan(1, 3), in[6], attrs);
   const Dim queries = last(in[1].sizes, 2);
-  const DType wide = ops::compute_dtype(in[1].dtype);
-  const auto check = [&](int i, const char* name, const Dims& expected, DType dtype) {
+  const auto check = [&](int i, const char* name, const Dims& expected) {
     const TensorType& type = in[static_cast<std::size_t>(i)];
-    if (type.sizes == expected && type.dtype == dtype) return;
+    ops::need_float(type, attrs);
+    if (type.sizes == expected) return;
     throw OpError(ErrorKind::Shape,
                   std::string(attrs.op()->name()) + ": " + name + " is " + to_string(type) + ", not " +
-                      to_string(TensorType{dtype, type.device, expected}),
+                      to_string(TensorType{type.dtype, type.device, expected}),
                   {i});
   };
-  check(0, "grad", with(sizes, {queries, last(in[3].sizes, 1)}), in[1].dtype);
-  check(4, "logsumexp", with(sizes, {queries}), wide);
-  check(5, "delta", with(sizes, {queries}), wide);
+  check(0, "grad", with(sizes, {queries, last(in[3].sizes, 1)}));
+  check(4, "logsumexp", with(sizes, {queries}));
+  check(5, "delta", with(sizes, {queries}));
   return {in[1], in[2], in[3]};
 }
 
