@@ -28,6 +28,14 @@ kiln::KeptPlace keep_place(Vm& vm) {
   return {std::move(trace), is_awaited};
 }
 
+kiln::timeline::Line current_line(Vm& vm) {
+  const Frame* const frame = vm.frame();
+  if (frame < vm.frames_begin()) return {};
+  const lang::Span span = frame->code->span(frame->place());
+  if (!span) return {};
+  return kiln::timeline::line_of(span.file->name(), static_cast<int>(span.file->locate(span.begin).line));
+}
+
 Failure delayed_failure(const kiln::DelayedError& error) {
   Failure failure;
   failure.diagnostic.kind = name(error.kind());
