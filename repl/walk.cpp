@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
@@ -9,7 +10,6 @@
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "tensor/autograd.h"
-#include "tensor/functions.h"
 #include "tensor/generator_scope.h"
 
 namespace kiln::repl {
@@ -42,20 +42,9 @@ std::vector<Tensor> Walk::run(jit::Graph graph, Inputs arguments, const interp::
 
 void Walk::run_pair(const interp::CapturedGraph& captured) {
   const jit::Partition pair = interp::host::gradients_of(captured).parts;
-  jit::Graph forward = pair.forward;
-  for (const jit::ValueId id : forward.saved) forward.outputs.push_back(jit::Operand::of(id));
-  const std::vector<Tensor> made = run(std::move(forward), captured.given, {});
+  const std::vector<Tensor> made = run(interp::host::with_saved(pair.forward), captured.given, {});
   parts_.back().graph = pair.forward;
-  std::vector<Tensor> given;
-  const SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given, pair.forward.hints);
-  for (const std::string& each : pair.report.sizes) given.push_back(Tensor::number(symbols.at(each)));
-  given.insert(given.end(), made.begin() + static_cast<std::ptrdiff_t>(pair.forward.outputs.size()),
-               made.end());
-  for (std::size_t i = given.size(); i < pair.backward.inputs.size(); ++i) {
-    const TensorType type = jit::evaluate(pair.backward.values[i].type, symbols);
-    given.push_back(ops::ones(type.sizes, type.dtype, type.device));
-  }
-  run(pair.backward, given, captured);
+  run(pair.backward, interp::host::backward_arguments(pair, captured.given, made), captured);
 }
 
 bool Walk::go_to(std::size_t stop) {
