@@ -31,7 +31,8 @@ std::span<const Command> overview_commands();   // stages
 std::span<const Command> stage_commands();      // captured functional fused … graph diff passes pass
 std::span<const Command> kernel_commands();     // kernels check
 std::span<const Command> picture_commands();    // dot html
-std::span<const Command> walking_commands();    // step
+std::span<const Command> debugging_commands();  // debug
+std::span<const Command> walking_commands();    // step nan
 std::span<const Command> entry_commands();      // guards entries breaks why hot
 std::span<const Command> file_commands();       // load reload save edit
 std::span<const Command> session_commands();    // reset set quit

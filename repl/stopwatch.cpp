@@ -6,8 +6,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "interpreter/compile/returning.h"
 #include "interpreter/profile.h"
-#include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/units.h"
 #include "tensor/backend.h"
@@ -27,17 +27,6 @@ double seconds_since(Clock::time_point start) {
 constexpr double kRound = 0.1;    // seconds of one round of the warm-up
 constexpr int kMostRounds = 50;   // something that is compiled for ever is not waited for
 constexpr int kMostRepeated = 5;  // runs that do not count since something was compiled
-
-// The text with a `return` before its last statement, if that is an expression.
-std::string as_body(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
-  const std::unique_ptr<lang::Ast> ast = lang::parse(file);
-  lang::resolve(*ast);
-  const auto& statements = ast->main->body->statements;
-  if (statements.empty() || statements.back()->kind != lang::StmtKind::Expr) return std::string(text);
-  const std::uint32_t last = statements.back()->span.begin;
-  return fmt::format("{}return {}", text.substr(0, last), text.substr(last));
-}
 
 interp::Value function_of(Session& session, const std::string& body) {
   return session.run("fn () {\n" + body + "\n}").value;
@@ -62,7 +51,10 @@ double empty_call(Session& session) {
 }  // namespace
 
 Stopwatch::Stopwatch(Session& session, std::string_view text)
-    : session_(session), body_(function_of(session, as_body(session, text))), call_(empty_call(session)) {}
+    : session_(session),
+      body_(function_of(session, interp::returning(session.interpreter().sources().add(session.next_name(),
+                                                                                       std::string(text))))),
+      call_(empty_call(session)) {}
 
 double Stopwatch::seconds_of(std::int64_t loops) { return seconds_of_calls(session_, body_, loops); }
 

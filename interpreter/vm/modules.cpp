@@ -56,6 +56,12 @@ fs::path user_file(std::string_view name, const std::string& folder) {
         near.empty() ? "" : "did you mean `" + std::string(near) + "`?");
 }
 
+// The standard library's modules are named <nn>, as nothing of the user is.
+bool is_of_library(std::string_view name) {
+  return name.size() > 2 && name.front() == '<' && name.back() == '>' &&
+         !stdlib_source(name.substr(1, name.size() - 2)).empty();
+}
+
 }  // namespace
 
 std::string read_source(const std::string& path) {
@@ -111,7 +117,7 @@ Value Modules::load(const std::string& key, const std::string& shown, const std:
 }
 
 Value Modules::run(Module& module, const std::string& name, std::string text, bool& has_value) {
-  const lang::SourceFile& file = interpreter_.sources().add(name, std::move(text));
+  const lang::SourceFile& file = interpreter_.sources().add(name, std::move(text), is_of_library(name));
   const std::shared_ptr<lang::Ast> ast = read(file);
   module.sources.push_back(ast);
   const std::shared_ptr<Code> code = [&] {
