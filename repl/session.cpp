@@ -8,6 +8,7 @@
 #include "repl/command.h"
 #include "repl/debugger.h"
 #include "repl/failure.h"
+#include "repl/functions.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
 
@@ -25,6 +26,7 @@ Session::Session(Options options) : options_(std::move(options)) {
   settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
   interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));
+  install_functions(*this);
 }
 
 Session::~Session() = default;
@@ -86,15 +88,25 @@ Status Session::fail(std::string_view entry) {
   return failure.exit_code == kExitInterrupted ? Status::Interrupted : Status::Error;
 }
 
+namespace {
+
+Session* running = nullptr;
+
+}  // namespace
+
+Session* Session::current() { return running; }
+
 Status Session::guarded(std::string_view entry, const std::function<void()>& work) {
   Status status = Status::Done;
   result_.exit_code = 0;
   current_entry_ = entry;
+  Session* const before = std::exchange(running, this);
   try {
     work();
   } catch (...) {
     status = fail(entry);
   }
+  running = before;
   interpreter_->flush();
   current_entry_ = {};
   return status;

@@ -66,6 +66,9 @@ class Session {
   // throws.
   Result eval_program(const std::string& name, std::string text, bool autoprint);
 
+  // The one whose entry runs now; null outside of entries.
+  static Session* current();
+
   // ---- For commands. These throw UserError. ----
 
   interp::Interpreter& interpreter() { return *interpreter_; }

@@ -22,14 +22,6 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
-  std::vector<std::pair<std::string_view, Value>> named;
-  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
-    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
-  }
-  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
-}
-
 Value graphs(Interpreter& interpreter, Args a) {
   const StageRow& stage = stage_named(text_argument(a[2], "stage"));
   const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
@@ -194,6 +186,14 @@ constexpr NativeDef kNatives[] = {
 }  // namespace
 
 namespace host {
+
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+  std::vector<std::pair<std::string_view, Value>> named;
+  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
+    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
+  }
+  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
+}
 
 const jit::Pass& find_pass_named(std::string_view name) {
   if (const jit::Pass* pass = jit::find_pass(name)) return *pass;

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <utility>
 
-#include "interpreter/host/gradient_run.h"
-#include "interpreter/host/graph_stages.h"
+#include "interpreter/host/stage_table.h"
 #include "interpreter/values/graph_value.h"
-#include "jit/loops/kernel_op.h"
 #include "repl/definition.h"
 #include "repl/graph_view.h"
 #include "repl/table.h"
@@ -23,6 +20,7 @@ namespace {
 using interp::Tag;
 using interp::Value;
 using interp::host::StageRow;
+using interp::host::StageSummary;
 
 // Text of other stages than graphs is long: above this many lines only their number is told.
 constexpr std::size_t kMostLines = 40;
@@ -73,78 +71,24 @@ void show_stages(Session& session, const interp::CapturedGraph& captured, jit::R
 
 // ---- The table ----
 
-using Cells = std::vector<std::string>;
-
-// What nodes make in memory of their own.
-std::int64_t bytes_made(const jit::Graph& graph) {
-  std::int64_t bytes = 0;
-  for (const jit::Node& node : graph.nodes) {
-    if (node.is_constant() || node.is_view() || node.writes()) continue;
-    for (const jit::ValueId id : node.outputs) {
-      const jit::Type& type = graph.values[static_cast<std::size_t>(id)].type;
-      const Dim count = count_elements(jit::evaluate(type, graph.hints).sizes);
-      if (!type.is_number) bytes += count.fixed() * static_cast<std::int64_t>(size_of(type.dtype));
-    }
-  }
-  return bytes;
-}
-
-std::string graph_cell(const jit::Graph& graph, const Value& before) {
-  const std::size_t kernels = jit::kernels_of(graph).size();
-  std::string text = counted_ops(graph.nodes.size());
-  if (kernels > 0) text += fmt::format(", {} of them kernel{}", kernels, kernels == 1 ? "" : "s");
-  if (!graph.saved.empty()) text += fmt::format(", {} saved", graph.saved.size());
-  if (before.is(Tag::Graph) && interp::graph_of(before).nodes == graph.nodes) text += ", as before";
+std::string what_it_is(const StageSummary& stage) {
+  if (stage.made.is_none()) return stage.missing;
+  if (!stage.made.is(Tag::Graph)) return fmt::format("{} line{}", stage.lines, stage.lines == 1 ? "" : "s");
+  std::string text = counted_ops(stage.ops);
+  if (stage.kernels > 0)
+    text += fmt::format(", {} of them kernel{}", stage.kernels, stage.kernels == 1 ? "" : "s");
+  if (stage.saved > 0) text += fmt::format(", {} saved", stage.saved);
+  if (stage.is_as_before) text += ", as before";
   return text;
 }
 
-Cells row_of_stage(Session& session, const StageRow& row, const interp::CapturedGraph& captured,
-                   jit::Remove remove, Value& before) {
-  const Clock::time_point start = Clock::now();
-  try {
-    const Value stage = interp::host::stage_value(row, captured, remove);
-    const std::string took = before.is_none() ? "" : duration_text(seconds_since(start));
-    const Value last = std::exchange(before, stage);
-    if (stage.is(Tag::Graph)) {
-      const jit::Graph& graph = interp::graph_of(stage);
-      return {std::string(row.name), graph_cell(graph, last),
-              bytes_text(static_cast<std::size_t>(bytes_made(graph))), took};
-    }
-    const std::string text = session.interpreter().str(stage);
-    const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
-    return {std::string(row.name), fmt::format("{} line{}", lines, lines == 1 ? "" : "s"), "", took};
-  } catch (const OpError& error) {  // not every graph has every stage
-    return {std::string(row.name), error.message(), "", ""};
-  }
-}
-
-// Is there code of this stage, on the devices of the call?
-bool concerns(const StageRow& row, const jit::Graph& graph) {
-  return !row.of || std::any_of(graph.values.begin(), graph.values.end(), [&row](const jit::Value& each) {
-    return !each.type.is_number && each.type.device.kind == *row.of;
-  });
-}
-
-// Which graphs a stage is made of: kernels are of the graphs that run.
-bool is_of_kernels(const StageRow& row) {
-  const auto stages = interp::host::stages();
-  return &row >= &interp::host::stage_named("fused") && &row <= &stages.back();
-}
-
 void show_table(Session& session, const interp::CapturedGraph& captured, jit::Remove remove) {
-  const std::vector<interp::CapturedGraph> parts = interp::host::what_runs(captured);
-  std::vector<Cells> rows;
-  Value before;
-  for (const StageRow& row : interp::host::stages()) {
-    if (!concerns(row, captured.graph)) continue;
-    if (!is_of_kernels(row) || parts.size() == 1) {
-      rows.push_back(row_of_stage(session, row, captured, remove, before));
-      continue;
-    }
-    for (const interp::CapturedGraph& part : parts) {
-      rows.push_back(row_of_stage(session, row, part, remove, before));
-      rows.back().front() += " " + std::string(jit::name(part.graph.stage));
-    }
+  std::vector<std::vector<std::string>> rows;
+  for (const StageSummary& each : interp::host::stage_table(session.interpreter(), captured, remove)) {
+    const bool has_bytes = each.made.is(Tag::Graph);
+    rows.push_back({each.name, what_it_is(each),
+                    has_bytes ? bytes_text(static_cast<std::size_t>(each.bytes)) : "",
+                    each.seconds > 0 ? duration_text(each.seconds) : ""});
   }
   session.write(
       table_text({{"stage"}, {"what it is"}, {"results", true}, {"made in", true}}, rows, session.color()));
