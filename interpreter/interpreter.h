@@ -34,7 +34,7 @@ struct Options {
   double capture_share = 0;
   // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.
   bool keeps_frames = false;
-  std::function<void()> on_breakpoint;  // what `breakpoint()` does; none: it goes on
+  std::function<void()> on_breakpoint;  // what `breakpoint()` does; none: it says where it is
 };
 
 class Interpreter {

@@ -64,11 +64,6 @@ Value input(Interpreter& interpreter, std::span<Value> arguments) {
   return Value(line);
 }
 
-Value breakpoint(Interpreter& interpreter, std::span<Value>) {
-  if (const auto& stop = interpreter.options().on_breakpoint; stop) stop();
-  return {};
-}
-
 Value repr(Interpreter& interpreter, std::span<Value> arguments) {
   return Value(repr_of(interpreter, arguments[0]));
 }
@@ -108,10 +103,6 @@ constexpr NativeDef kNatives[] = {
      "open file, or \"stderr\".\n>>> print(1, 2.5, \"a\", sep=\", \")\n1, 2.5, a",
      print},
     {"input(prompt=\"\")", "Shows the prompt and reads one line.", input},
-    {"breakpoint()",
-     "Stops the program here: expressions can be run with the variables of each active call. It goes on with "
-     "`c`, and at the end of input.",
-     breakpoint},
     {"repr(x)", "The text of a value as the prompt shows it.\n>>> repr(\"a\")\n\"'a'\"", repr},
     {"format(x, spec=\"\")",
      "The text of a value under a format specification.\n>>> format(3.14159, \".2f\")\n'3.14'", format},
