@@ -73,7 +73,7 @@ void put(Key& key, const Store& store, const StoreSchedule& schedule) {
 }
 
 void put(Key& key, const Reduction& reduction) {
-  const auto& [value, combine, accumulator, slot] = reduction;
+  const auto& [value, combine, accumulator, slot, node] = reduction;
   key.put(value);
   key.put(combine);
   key.put(accumulator);
