@@ -2,60 +2,33 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/values/graph_value.h"
-#include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
 #include "repl/command.h"
 #include "repl/graph_view.h"
+#include "repl/replay.h"
 #include "repl/terminal.h"
-#include "tensor/autograd.h"
-#include "tensor/functions.h"
-#include "tensor/generator_scope.h"
 
 namespace kiln::repl {
 
 Walk::Walk(const interp::host::CapturedCall& call) {
-  const GradMode off(false);
-  const interp::host::StageRow& functional = interp::host::stage_named("functional");
   for (const interp::CapturedGraph& each : call.parts) {
     if (each.graph.nodes.empty()) continue;
-    const GeneratorScope as_in_the_call(each.generator);
-    if (interp::host::wants_no_gradient(each)) {
-      run(interp::graph_of(interp::host::stage_value(functional, each, call.remove)), each.given, each);
-    } else {
-      run_pair(each);
+    const std::size_t first = parts_.size();
+    std::size_t stop = stops_.size();
+    std::vector<ReplayedGraph> replayed =
+        replay(each, call.remove, [&](std::size_t graph, const jit::Node&, const Tensors& made) {
+          stops_.push_back({first + graph, made});
+        });
+    for (ReplayedGraph& one : replayed) {
+      const std::size_t nodes = one.graph.nodes.size();
+      parts_.push_back({std::move(one.graph), stop, {}});
+      stop += nodes;
     }
+    interp::CapturedGraph& ending = parts_.back().ending;
+    ending.break_reason = each.break_reason;
+    ending.break_file = each.break_file;
+    ending.break_line = each.break_line;
   }
-}
-
-std::vector<Tensor> Walk::run(jit::Graph graph, Inputs arguments, const interp::CapturedGraph& ending) {
-  parts_.push_back({jit::at_hints(std::move(graph)), stops_.size(), {}});
-  Part& part = parts_.back();
-  part.ending.break_reason = ending.break_reason;
-  part.ending.break_file = ending.break_file;
-  part.ending.break_line = ending.break_line;
-  const Tensors results = jit::evaluate(part.graph, arguments, [&](const jit::Node&, const Tensors& made) {
-    stops_.push_back({parts_.size() - 1, made});
-  });
-  return {results.begin(), results.end()};
-}
-
-void Walk::run_pair(const interp::CapturedGraph& captured) {
-  const jit::Partition pair = interp::host::gradients_of(captured).parts;
-  jit::Graph forward = pair.forward;
-  for (const jit::ValueId id : forward.saved) forward.outputs.push_back(jit::Operand::of(id));
-  const std::vector<Tensor> made = run(std::move(forward), captured.given, {});
-  parts_.back().graph = pair.forward;
-  std::vector<Tensor> given;
-  const SymbolValues symbols = jit::bind_symbols(pair.forward, captured.given, pair.forward.hints);
-  for (const std::string& each : pair.report.sizes) given.push_back(Tensor::number(symbols.at(each)));
-  given.insert(given.end(), made.begin() + static_cast<std::ptrdiff_t>(pair.forward.outputs.size()),
-               made.end());
-  for (std::size_t i = given.size(); i < pair.backward.inputs.size(); ++i) {
-    const TensorType type = jit::evaluate(pair.backward.values[i].type, symbols);
-    given.push_back(ops::ones(type.sizes, type.dtype, type.device));
-  }
-  run(pair.backward, given, captured);
 }
 
 bool Walk::go_to(std::size_t stop) {

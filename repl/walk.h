@@ -36,9 +36,6 @@ class Walk {
     std::size_t part = 0;
     Tensors results;
   };
-  std::vector<Tensor> run(jit::Graph graph, Inputs arguments, const interp::CapturedGraph& ending);
-  void run_pair(const interp::CapturedGraph& captured);
-
   std::vector<Part> parts_;
   std::vector<Stop> stops_;
   std::size_t at_ = 0;

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/graph_value.h"
-#include "jit/runtime/measure.h"
+#include "repl/cost_text.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
-#include "repl/units.h"
 #include "repl/written_call.h"
 
 namespace kiln::repl {
@@ -19,24 +19,10 @@ constexpr std::size_t kColumns = 6;
 using interp::Value;
 using Row = std::array<std::string, kColumns>;
 
-std::string flops_text(std::optional<std::int64_t> flops) {
-  if (!flops) return "-";
-  static constexpr std::array<std::string_view, 4> kUnits{"", " K", " M", " G"};
-  auto value = static_cast<double>(*flops);
-  std::size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
-  return unit == 0 ? std::to_string(*flops) : fmt::format("{:.3g}{}", value, kUnits[unit]);
-}
-
 Row row_of(const jit::NodeCost& cost) {
-  std::string ops;
-  for (const Op* each : cost.ops) ops += (ops.empty() ? "" : " ") + std::string(each->name());
-  return {std::string(cost.node->op->name()),
-          cost.is_kernel ? ops : "",
-          bytes_text(static_cast<std::size_t>(cost.bytes)),
-          flops_text(cost.flops),
-          duration_text(cost.seconds),
-          cost.share ? fmt::format("{:.0f} %", *cost.share * 100) : "-"};
+  CostText text = cost_text(cost);
+  return {std::move(text.kernel), std::move(text.ops),  std::move(text.bytes),
+          std::move(text.flops),  std::move(text.time), std::move(text.share)};
 }
 
 // Columns that a text takes: every byte but those that go on with a letter.
@@ -81,10 +67,7 @@ void kernels(Session& session, std::string_view text) {
     if (interp::host::has_graph(each)) show_kernels(session, each, captured.remove);
     session.write(break_view(session, each));
   }
-  const jit::Machine& machine = jit::machine();
-  session.write(paint(fmt::format("this machine: {:.3g} GB/s of memory, {:.3g} GFLOP/s of f32\n",
-                                  machine.bytes_per_second / 1e9, machine.flops_per_second / 1e9),
-                      style::kFaint, session.color()));
+  session.write(paint("this machine: " + machine_text() + "\n", style::kFaint, session.color()));
 }
 
 // ---- :check ----
