@@ -15,6 +15,7 @@ function showGraph(stage) {
   for (const part of parts) {
     const shift = x - part.bounds.x0;
     for (const box of part.boxes) { box.x += shift; drawing.boxes.push(box); }
+    if (part === parts[0]) drawing.border = part.border === null ? null : part.border + shift;
     html += partHtml(part, shift);
     x = part.bounds.x1 + shift + 120;
     bounds = {x0: 0, y0: Math.min(bounds.y0, part.bounds.y0), x1: x - 120, y1: Math.max(bounds.y1, part.bounds.y1)};
@@ -81,8 +82,11 @@ function zoomGraph(by, x, y) {
 function fitGraph() {
   const svg = document.querySelector("#graph svg"), {x0, y0, x1, y1} = drawing.bounds;
   const across = svg.clientWidth / (x1 - x0 + 60), down = svg.clientHeight / (y1 - y0 + 100);
-  drawing.scale = Math.min(1.3, Math.max(Math.min(across, down), 0.7));
-  drawing.x = Math.max((svg.clientWidth - (x1 - x0) * drawing.scale) / 2, 20) - x0 * drawing.scale;
+  drawing.scale = Math.min(1.3, Math.max(Math.min(across, down), 0.95));
+  const isWide = (x1 - x0) * drawing.scale > svg.clientWidth - 40;
+  // Of one that is too wide the middle between forward and backward is shown, or else its left.
+  const middle = !isWide ? (x0 + x1) / 2 : drawing.border ?? x0 + (svg.clientWidth / 2 - 20) / drawing.scale;
+  drawing.x = svg.clientWidth / 2 - middle * drawing.scale;
   drawing.y = 60 - y0 * drawing.scale;
   placeGraph();
 }
@@ -99,8 +103,9 @@ function edgePath(a, b) {
 
 // Nodes that one kernel computes lie in one coloured area.
 function kernelsOn(table) {
-  const groups = [];
+  const groups = [], hasBackward = ["joint", "backward"].includes(table.stage);
   for (const fused of tablesOf("fused")) {
+    if (fused.title.endsWith("backward") && !hasBackward) continue;
     fused.lines.forEach((text, i) => {
       const members = /^kernel \d+ over/.test(text) ? fused.of[fused.first + i] || [] : [];
       const lines = new Set();
@@ -114,7 +119,7 @@ function kernelsOn(table) {
   return groups;
 }
 
-function groupHtml(group, part, number) {
+function groupHtml(group, part, number, named) {
   const members = part.boxes.filter(box => group.lines.has(box.line));
   if (members.length < 2) return "";
   const inside = new Set(members), color = `hsl(${(number * 137 + 200) % 360} 70% 55%)`;
@@ -126,14 +131,17 @@ function groupHtml(group, part, number) {
     }
   }
   const top = members.reduce((a, b) => (a.y < b.y ? a : b));
+  const above = 12 * (named.get(top) || 0);  // a node that is computed again is in two kernels
+  named.set(top, (named.get(top) || 0) + 1);
   return `<g class="group" fill="${color}" stroke="${color}"><g stroke-width="0">${shapes.replaceAll("<line", `<line style="stroke-width:22"`)}</g></g>` +
-         `<text class="groupname" x="${top.x - top.width / 2 - 6}" y="${top.y - kNodeHeight / 2 - 12}">${escapeHtml(group.name)}</text>`;
+         `<text class="groupname" x="${top.x - top.width / 2 - 6}" y="${top.y - kNodeHeight / 2 - 12 - above}">${escapeHtml(group.name)}</text>`;
 }
 
 function partHtml(part, shift) {
   const first = drawing.boxes.length - part.boxes.length;
   part.boxes.forEach((box, i) => { box.number = first + i; });
-  let html = kernelsOn(part.table).map((group, i) => groupHtml(group, part, i)).join("");
+  const named = new Map();
+  let html = kernelsOn(part.table).map((group, i) => groupHtml(group, part, i, named)).join("");
   for (const box of part.boxes) for (const each of box.reads) {
     const kinds = each.isBackward === box.isBackward ? "edge" : "edge across";
     html += `<path class="${kinds}" data-a="${each.number}" data-b="${box.number}" d="${edgePath(each, box)}"/>`;
@@ -178,14 +186,14 @@ function showBoxOf(line) {
   placeGraph();
 }
 
-// The value of a line in this call, or of the line that it became where graphs ran.
+// The value of a line in this call, or of the line with the same op that it became in the graph that ran.
+const opOf = text => (text.match(/ = ([\w.]+)\(/) || [])[1];
 function knownValue(line) {
   if (valueOf(line)) return valueOf(line);
-  for (const stage of ["functional", "forward", "backward"]) {
-    for (const each of related(line, stage)) {
-      const same = textOf(each).split(" = ")[0].trim() === textOf(line).split(" = ")[0].trim();
-      if (same && valueOf(each)) return valueOf(each);
-    }
+  const op = opOf(textOf(line));
+  for (const stage of op ? ["functional", "forward", "backward"] : []) {
+    const same = [...related(line, stage)].filter(each => valueOf(each) && opOf(textOf(each)) === op);
+    if (same.length === 1) return valueOf(same[0]);
   }
   return "";
 }

@@ -102,7 +102,7 @@ function related(line, stage) {
 // The line with what it is about, and the lines of its table that were made from the same.
 function withSiblings(line) {
   const table = tableOf(line), all = withParts([line]), index = madeFrom(table);
-  if (table.of[line]) return all;
+  if (table.of[line] || table.stage === "captured") return all;  // nodes of one line of the program are several
   for (const from of table.from[line - table.first]) for (const each of index.get(from) || []) all.add(each);
   return all;
 }
