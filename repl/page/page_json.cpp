@@ -1,5 +1,6 @@
 #include "repl/page/page.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "repl/page/assets.h"
