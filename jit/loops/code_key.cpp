@@ -25,6 +25,8 @@ class Key {
 
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
+std::string_view name_of(const Op* op) { return op == nullptr ? std::string_view() : op->name(); }
+
 void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   const auto& [input, buffer, column, drawn, gather, attrs, operands, dtype, steps, invariant, per_row,
                loop_invariant, is_number] = load;
@@ -33,6 +35,12 @@ void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   key.put(invariant);
   key.put(per_row);
   key.put(is_number);
+  key.put(name_of(drawn));
+  key.put(name_of(gather));
+  for (const Load& each : operands) {
+    key.put(each.input >= 0);
+    key.put(each.dtype);
+  }
   key.put(hoisted);
   key.put(ahead);
 }
@@ -54,7 +62,7 @@ void put(Key& key, const Instruction& step) {
   key.put(invariant);
   key.put(index);
   key.put(bits);
-  key.put(op == nullptr ? std::string_view() : op->name());
+  key.put(name_of(op));
   key.put(compute);
   put(key, params);
   key.put(failure);
@@ -77,6 +85,7 @@ void put(Key& key, const Reduction& reduction) {
   key.put(value);
   key.put(combine);
   key.put(accumulator);
+  key.put(slot);
 }
 
 template <class T>
