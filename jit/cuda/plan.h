@@ -22,11 +22,13 @@ struct CudaPlan {
     std::vector<CudaLoad> loads;
     std::vector<StorePlaces> stores;
     ArgumentWords words;
+    std::int64_t length;  // elements of a row; of a nest without reductions, all
   };
   Dims symbols;
   std::vector<Layout> inputs;
   std::int64_t rows = 1, length = 1;
-  std::int64_t blocks = 1;  // of a row
+  std::int64_t blocks = 1;                   // of a row
+  std::int64_t sequences = 1, sequence = 1;  // of rows that are reduced down the columns, each to one
   std::vector<Pass> passes;
 
   bool has_elements() const { return rows > 0; }

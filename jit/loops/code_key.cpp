@@ -35,6 +35,7 @@ void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   key.put(invariant);
   key.put(per_row);
   key.put(is_number);
+  key.put(column);
   key.put(name_of(drawn));
   key.put(name_of(gather));
   for (const Load& each : operands) {
@@ -102,10 +103,11 @@ void put_all(Key& key, const std::vector<T>& items, const std::vector<S>& schedu
 
 void put(Key& key, const ScheduledNest& scheduled) {
   const auto& [name, axes, row_rank, loads, numbers, body, stores, reductions, columns] = *scheduled.nest;
-  const auto& [unroll, of_rows, joins, load_schedules, store_schedules] = *scheduled.schedule;
+  const auto& [unroll, of_rows, joins, keeps_results, load_schedules, store_schedules] = *scheduled.schedule;
   key.put(row_rank > 0);
   key.put(unroll);
   key.put(joins);
+  key.put(keeps_results);
   put_all(key, loads, load_schedules);
   put_all(key, body);
   put_all(key, stores, store_schedules);
