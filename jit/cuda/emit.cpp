@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "jit/cuda/nest_text.h"
+#include "jit/cuda/vectors.h"
 #include "jit/passes/target.h"
 #include "tensor/cuda/kernel_names.h"
 
@@ -17,17 +18,28 @@ bool draws(const ScheduledNest& scheduled) {
   return std::ranges::any_of(scheduled.nest->loads, [](const Load& each) { return each.drawn != nullptr; });
 }
 
-void begin_kernel(TextLines& lines, std::size_t number, const std::string& parameters) {
-  lines.add(0, "extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{", kernel_symbol(number),
-            parameters);
+void begin_kernel(TextLines& lines, const std::string& symbol, const std::string& parameters) {
+  lines.add(0, "extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{", symbol, parameters);
+}
+
+// A second function for a nest, where operands allow.
+void print_vectors(TextLines& lines, const ScheduledNest& nest, std::size_t number) {
+  const int width = vector_width(*nest.nest);
+  if (width == 0) return;
+  const NestText text(lines, nest, "given", false);
+  lines.add(0, "");
+  begin_kernel(lines, by_vectors(kernel_symbol(number)), text.parameter());
+  text.vectors(width);
+  lines.add(0, "}}");
 }
 
 void print_alone(TextLines& lines, const ScheduledNest& nest, std::size_t number) {
   NestText text(lines, nest, "given", false);
   const bool by_columns = reduces_columns(nest);
-  begin_kernel(lines, number, text.parameter() + (by_columns ? ", const ColumnJob job" : ""));
+  begin_kernel(lines, kernel_symbol(number), text.parameter() + (by_columns ? ", const ColumnJob job" : ""));
   by_columns ? text.columns(nullptr, "") : nest.nest->row_rank > 0 ? text.blocks_of_rows() : text.elements();
   lines.add(0, "}}");
+  print_vectors(lines, nest, number);
 }
 
 // Nests that take each row in turn, one warp a row.
@@ -38,7 +50,7 @@ void print_joined_rows(TextLines& lines, std::span<const ScheduledNest> nests, s
     texts.emplace_back(lines, nests[k], fmt::format("given{}", k), true);
     parameters += (k == 0 ? "" : ", ") + texts.back().parameter();
   }
-  begin_kernel(lines, number, parameters);
+  begin_kernel(lines, kernel_symbol(number), parameters);
   lines.add(1, "const int lane = threadIdx.x % kLanes;");
   lines.add(1,
             "for (Count row = first_thread() / kLanes; row < given0.rows; row += all_threads() / kLanes) {{");
@@ -60,7 +72,8 @@ void print_joined_rows(TextLines& lines, std::span<const ScheduledNest> nests, s
 void print_joined_columns(TextLines& lines, std::span<const ScheduledNest> nests, std::size_t number) {
   const NestText columns(lines, nests[0], "given0", false);
   const NestText after(lines, nests[1], "given1", true);
-  begin_kernel(lines, number, columns.parameter() + ", const ColumnJob job, " + after.parameter());
+  begin_kernel(lines, kernel_symbol(number),
+               columns.parameter() + ", const ColumnJob job, " + after.parameter());
   columns.columns(&after, kernel_symbol(number + 1));
   lines.add(0, "}}");
   lines.add(0, "");
@@ -80,6 +93,8 @@ const char* cuda_combine(cpu::Combine combine) { return cuda::combine_name(combi
 std::string cuda_text(std::span<const ScheduledNest> nests, bool marks) {
   std::string text = std::ranges::any_of(nests, draws) ? "#include \"tensor/cuda/kernels/draws.cuh\"\n" : "";
   if (std::ranges::any_of(nests, reduces_columns)) text += "#include \"tensor/cuda/kernels/columns.cuh\"\n";
+  if (std::ranges::any_of(nests, [](const ScheduledNest& each) { return vector_width(*each.nest) > 0; }))
+    text += "#include \"tensor/cuda/kernels/vectors.cuh\"\n";
   text += "#include \"tensor/cuda/kernels/nest.cuh\"\n\nusing namespace kiln;\nusing namespace kiln::cuda;\n";
   for (std::size_t begin = 0; begin < nests.size();) {
     std::size_t end = begin + 1;

@@ -24,6 +24,7 @@
 #include "tensor/error.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/integers.h"
 #include "tensor/random.h"
 
 namespace kiln::jit {
@@ -159,7 +160,13 @@ class CudaKernel final : public Kernel {
       ArgumentWords words = arguments(p);
       const Tensors parts = put_results(words, nest.reductions, operands_of(nest), plan_.rows * plan_.blocks);
       const cuda::Argument all[] = {bytes_of(words)};
-      launch(p, nest.row_rank > 0 ? plan_.rows * plan_.blocks * kLanes : plan_.passes[p].length, all);
+      const CudaPlan::Pass& planned = plan_.passes[p];
+      if (nest.row_rank > 0)
+        launch(p, plan_.rows * plan_.blocks * kLanes, all);
+      else if (takes_vectors(planned.vectors, words))
+        launch_by_vectors(p, ceil_divide(planned.length, std::int64_t{planned.vectors.width}), all);
+      else
+        launch(p, planned.length, all);
       for (std::size_t k = 0; k < nest.reductions.size(); ++k)
         slot_of(nest.reductions[k]) = folded(nest.reductions[k], parts[k], plan_.rows, plan_.blocks);
     }
@@ -285,9 +292,18 @@ class CudaKernel final : public Kernel {
     }
 
     void launch(std::size_t p, std::int64_t threads, std::span<const cuda::Argument> arguments) {
+      launch(function(p), function(p).name, threads, arguments);
+    }
+    void launch_by_vectors(std::size_t p, std::int64_t threads, std::span<const cuda::Argument> arguments) {
+      launch(function(p), by_vectors(function(p).name), threads, arguments);
+    }
+    const CudaCode::Function& function(std::size_t p) const {
+      return *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
+    }
+    void launch(const CudaCode::Function& function, const std::string& name, std::int64_t threads,
+                std::span<const cuda::Argument> arguments) {
       if (threads == 0) return;
-      const auto& function = *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
-      const cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), function.name),
+      const cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), name),
                                 .threads = threads};
       cuda::run(context_, launch, arguments);
     }

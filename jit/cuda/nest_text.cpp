@@ -6,6 +6,7 @@
 #include "jit/cuda/gather.h"
 #include "jit/cuda/literals.h"
 #include "jit/cuda/nest_words.h"
+#include "jit/cuda/vectors.h"
 #include "tensor/compute.h"
 #include "tensor/cuda/draws.h"
 #include "tensor/cuda/kernel_names.h"
@@ -14,6 +15,8 @@
 namespace kiln::jit {
 namespace {
 
+// In place of the name of places: elements are in vectors.
+constexpr std::string_view kInVectors = "vectors";
 constexpr std::size_t kBits = 64;  // of a word of failures
 // Rows of a lane wait for memory together where what is computed of an element is so little.
 constexpr std::int64_t kWorthUnrolling = 32;
@@ -54,6 +57,45 @@ void NestText::one_element(int depth) const {
   lines_.add(depth, "places_at({0}.inner, {0}.length, i, at);", given_);
   instructions(depth, "at", false);
   stores(depth, "at", false);
+}
+
+// The last vector may be shorter.
+void NestText::vectors(int width) const {
+  begin(1);
+  instructions(1, "0", true);
+  lines_.add(1,
+             "for (Count first = {0} * first_thread(); first < {1}.length; first += {0} * all_threads()) {{",
+             width, given_);
+  load_vectors(2, width);
+  for (std::size_t k = 0; k < nest_.stores.size(); ++k)
+    lines_.add(2, "Vector<{}, {}> stored{};", cuda_element(nest_.stores[k].dtype), width, k);
+  lines_.add(0, "#pragma unroll");
+  lines_.add(2, "for (int i = 0; i < {}; ++i) {{", width);
+  instructions(3, kInVectors, false);
+  for (std::size_t k = 0; k < nest_.stores.size(); ++k) {
+    lines_.mark(store_line(nest_, k));
+    lines_.add(3, "stored{}.at[i] = r{};", k, nest_.stores[k].value);
+  }
+  lines_.add(2, "}}");
+  for (std::size_t k = 0; k < nest_.stores.size(); ++k)
+    lines_.add(2, "store_first({0}.data[{1}], at[{1}], stored{2}, count);", given_, nest_.loads.size() + k,
+               k);
+  lines_.add(1, "}}");
+  end(1);
+}
+void NestText::load_vectors(int depth, int width) const {
+  lines_.add(depth, "Count at[{}];", operands_of(nest_));
+  lines_.add(depth, "places_at({0}.inner, {0}.length, first, at);", given_);
+  lines_.add(depth,
+             "const int count = {0}.length - first < {1} ? static_cast<int>({0}.length - first) : {1};",
+             given_, width);
+  for (std::size_t k = 0; k < nest_.loads.size(); ++k) {
+    if (!is_loaded_in_vectors(nest_.loads[k])) continue;
+    lines_.add(depth,
+               "const auto loaded{0} = load_first<{1}, {2}>({3}.data[{0}], at[{0}], "
+               "{3}.inner.strides[{0}][0], count);",
+               k, cuda_element(nest_.loads[k].dtype), width, given_);
+  }
 }
 
 void NestText::blocks_of_rows() {
@@ -265,9 +307,13 @@ std::string NestText::value(const Instruction& step, std::size_t index, std::str
 std::string NestText::read(const Instruction& step, std::size_t index, std::string_view places) const {
   const char* const type = cuda_element(step.dtype);
   const Load& load = nest_.loads[static_cast<std::size_t>(step.index)];
+  if (places == kInVectors && is_loaded_in_vectors(load)) return fmt::format("loaded{}.at[i]", step.index);
   if (load.drawn != nullptr) {
-    return fmt::format("drawn<{}>({}.numbers + {}, {}[{}])", drawn_type(load), given_,
-                       first_word_of(nest_, static_cast<std::size_t>(step.index)), places, step.index);
+    const std::string place = places == kInVectors
+                                  ? fmt::format("at[{0}] + i * {1}.inner.strides[{0}][0]", step.index, given_)
+                                  : fmt::format("{}[{}]", places, step.index);
+    return fmt::format("drawn<{}>({}.numbers + {}, {})", drawn_type(load), given_,
+                       first_word_of(nest_, static_cast<std::size_t>(step.index)), place);
   }
   if (load.gather != nullptr) return gathered(load, step, index, places);
   if (load.column >= 0 && in_registers_) return fmt::format("column{}", load.column);

@@ -44,6 +44,8 @@ class NestText {
 
   // One thread for each element.
   void elements();
+  // One thread for so many neighbours (jit/cuda/vectors.h).
+  void vectors(int width) const;
   // One warp for each block of a row. Its lanes are those of the fixed order.
   void blocks_of_rows();
   // The part of a warp's work on its row, block after block.
@@ -60,6 +62,7 @@ class NestText {
   void block(int depth) const;
   void fold(int depth, std::size_t k) const;
   void one_element(int depth) const;
+  void load_vectors(int depth, int width) const;
   void rows_of_lane(int depth) const;
   void results_of_columns(int depth) const;
   void instructions(int depth, std::string_view places, bool invariant) const;

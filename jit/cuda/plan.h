@@ -4,6 +4,7 @@
 
 #include "jit/cuda/arguments.h"
 #include "jit/cuda/gather.h"
+#include "jit/cuda/vectors.h"
 #include "jit/loops/lower.h"
 #include "jit/loops/places.h"
 
@@ -23,6 +24,7 @@ struct CudaPlan {
     std::vector<StorePlaces> stores;
     ArgumentWords words;
     std::int64_t length;  // elements of a row; of a nest without reductions, all
+    VectorPlan vectors;
   };
   Dims symbols;
   std::vector<Layout> inputs;

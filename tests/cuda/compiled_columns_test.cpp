@@ -3,26 +3,12 @@
 
 #include "jit/cuda/columns.h"
 #include "tensor/fixed_order.h"
+#include "tests/cuda/agree.h"
 #include "tests/cuda/child.h"
 #include "tests/cuda/talk.h"
 
 using namespace kiln;
 using namespace kiln::testing;
-
-namespace {
-
-// Compares what a function gives for tensors of these sizes, here, on a card at the first call, and again.
-const std::string kAgree =
-    "fn agree(f, sizes) {\n"
-    "  all = true\n"
-    "  for each in sizes {\n"
-    "    seed(1)\n    x = randn(each)\n"
-    "    seed(3)\n    here = f(x)\n"
-    "    for call in range(2) {\n      seed(3)\n      there = [y.cpu() for y in f(x.cuda())]\n"
-    "      for a, b in zip(here, there) { all = all and equal(a, b) }\n    }\n"
-    "  }\n  return all\n}";
-
-}  // namespace
 
 TEST_CASE("compiled reductions down columns have the CPU's bits on a card", "[cuda]") {
   CHECK(in_child(fakes(), [] {

@@ -12,9 +12,10 @@ namespace {
 
 // The sum of what products give in a process that keeps choices in the folder, some alike and some not.
 // `asks`: cublasLt may be asked so often, and the next time gives an error.
-std::string multiplied(const CacheFolder& folder, int asks, std::int64_t columns = 5) {
+std::string multiplied(const CacheFolder& folder, int asks, Variables more = {}, std::int64_t columns = 5) {
   const std::string failing = "cublasLtMatmulAlgoGetHeuristic:" + std::to_string(asks + 1) + ":14";
-  return in_child(fakes({{"KILN_FAKE_FAIL", failing}}), [&]() -> std::string {
+  more.emplace_back("KILN_FAKE_FAIL", failing);
+  return in_child(fakes(more), [&]() -> std::string {
     folder.use();
     const auto on_card = [](const Dims& sizes, DType dtype) {
       return ops::to(noise(sizes, dtype, 1), parse_device("cuda"));
@@ -44,11 +45,19 @@ TEST_CASE("choices of algorithms are kept for other processes, and damaged ones 
   const std::string right = multiplied(folder, 1);
   CHECK(right.find("f64") != std::string::npos);
   CHECK(multiplied(folder, 0) == right);
-  CHECK(multiplied(folder, 0, 6) != right);  // another product is another choice
+  // Other sizes, another version of the library and another card are other choices.
+  CHECK(multiplied(folder, 0, {}, 6) != right);
+  for (const auto& [name, value] :
+       Variables{{"KILN_FAKE_CUBLASLT_VERSION", "130100"}, {"KILN_FAKE_CARD", "Other card"}}) {
+    CHECK(multiplied(folder, 0, {{name, value}}) != right);
+    CHECK(multiplied(folder, 4, {{name, value}}) == right);
+    CHECK(multiplied(folder, 0, {{name, value}}) == right);
+  }
+  CHECK(multiplied(folder, 0) == right);
   for (const double place : {0.5, 0.999}) {
     folder.damage(place);
-    CHECK(multiplied(folder, 3) != right);
-    CHECK(multiplied(folder, 1) == right);
+    CHECK(multiplied(folder, 0) != right);
+    CHECK(multiplied(folder, 4) == right);
     CHECK(multiplied(folder, 0) == right);
   }
 }
