@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "jit/cuda/nest_text.h"
+#include "jit/cuda/tiles.h"
 #include "jit/cuda/vectors.h"
 #include "jit/passes/target.h"
 #include "tensor/cuda/kernel_names.h"
@@ -33,6 +34,16 @@ void print_vectors(TextLines& lines, const ScheduledNest& nest, std::size_t numb
   lines.add(0, "}}");
 }
 
+// And a third one.
+void print_tiles(TextLines& lines, const ScheduledNest& nest, std::size_t number) {
+  if (!has_tiles(*nest.nest)) return;
+  const NestText text(lines, nest, "given", false);
+  lines.add(0, "");
+  begin_kernel(lines, by_tiles(kernel_symbol(number)), text.parameter() + ", const TileJob job");
+  text.tiles();
+  lines.add(0, "}}");
+}
+
 void print_alone(TextLines& lines, const ScheduledNest& nest, std::size_t number) {
   NestText text(lines, nest, "given", false);
   const bool by_columns = reduces_columns(nest);
@@ -40,6 +51,7 @@ void print_alone(TextLines& lines, const ScheduledNest& nest, std::size_t number
   by_columns ? text.columns(nullptr, "") : nest.nest->row_rank > 0 ? text.blocks_of_rows() : text.elements();
   lines.add(0, "}}");
   print_vectors(lines, nest, number);
+  print_tiles(lines, nest, number);
 }
 
 // Nests that take each row in turn, one warp a row.
@@ -95,6 +107,8 @@ std::string cuda_text(std::span<const ScheduledNest> nests, bool marks) {
   if (std::ranges::any_of(nests, reduces_columns)) text += "#include \"tensor/cuda/kernels/columns.cuh\"\n";
   if (std::ranges::any_of(nests, [](const ScheduledNest& each) { return vector_width(*each.nest) > 0; }))
     text += "#include \"tensor/cuda/kernels/vectors.cuh\"\n";
+  if (std::ranges::any_of(nests, [](const ScheduledNest& each) { return has_tiles(*each.nest); }))
+    text += "#include \"tensor/cuda/kernels/tiles.cuh\"\n";
   text += "#include \"tensor/cuda/kernels/nest.cuh\"\n\nusing namespace kiln;\nusing namespace kiln::cuda;\n";
   for (std::size_t begin = 0; begin < nests.size();) {
     std::size_t end = begin + 1;

@@ -163,6 +163,8 @@ class CudaKernel final : public Kernel {
       const CudaPlan::Pass& planned = plan_.passes[p];
       if (nest.row_rank > 0)
         launch(p, plan_.rows * plan_.blocks * kLanes, all);
+      else if (planned.tiles.tiles > 0)
+        launch_by_tiles(p, planned.tiles, all[0]);
       else if (takes_vectors(planned.vectors, words))
         launch_by_vectors(p, ceil_divide(planned.length, std::int64_t{planned.vectors.width}), all);
       else
@@ -296,6 +298,10 @@ class CudaKernel final : public Kernel {
     }
     void launch_by_vectors(std::size_t p, std::int64_t threads, std::span<const cuda::Argument> arguments) {
       launch(function(p), by_vectors(function(p).name), threads, arguments);
+    }
+    void launch_by_tiles(std::size_t p, const cuda::TileJob& job, const cuda::Argument& words) {
+      const cuda::Argument all[] = {words, {&job, sizeof job}};
+      launch(function(p), by_tiles(function(p).name), job.tiles * cuda::kThreadsOfBlock, all);
     }
     const CudaCode::Function& function(std::size_t p) const {
       return *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);

@@ -16,7 +16,7 @@ namespace kiln::jit {
 namespace {
 
 // In place of the name of places: elements are in vectors.
-constexpr std::string_view kInVectors = "vectors";
+constexpr std::string_view kInVectors = "vectors", kInTiles = "tiles";
 constexpr std::size_t kBits = 64;  // of a word of failures
 // Rows of a lane wait for memory together where what is computed of an element is so little.
 constexpr std::int64_t kWorthUnrolling = 32;
@@ -96,6 +96,35 @@ void NestText::load_vectors(int depth, int width) const {
                "{3}.inner.strides[{0}][0], count);",
                k, cuda_element(nest_.loads[k].dtype), width, given_);
   }
+}
+
+void NestText::tiles() const {
+  begin(1);
+  lines_.add(1, "__shared__ TileSlot slots[kTileSlots];");
+  lines_.add(1, "const int x = threadIdx.x % kTileSide;");
+  instructions(1, "0", true);
+  lines_.add(1, "for (Count tile = blockIdx.x; tile < job.tiles; tile += gridDim.x) {{");
+  lines_.add(2, "const TilePlace place = tile_place(job, tile);");
+  lines_.add(2, "Count corner[{0}], at[{0}];", operands_of(nest_));
+  lines_.add(2, "places_at({0}.inner, {0}.length, place.element, corner);", given_);
+  for (std::size_t k = 0; k < nest_.loads.size(); ++k)
+    if (is_loaded_in_vectors(nest_.loads[k]))
+      lines_.add(
+          2, "fill_tile<{0}>(slots, job, {1}, {2}.data[{1}], corner[{1}], {2}.inner.strides[{1}], place);",
+          cuda_element(nest_.loads[k].dtype), k, given_);
+  lines_.add(2, "__syncthreads();");
+  lines_.add(2, "for (int y = threadIdx.x / kTileSide; y < kTileSide; y += kTileStep) {{");
+  lines_.add(3, "if (place.row + y >= job.rows || place.column + x >= job.columns) continue;");
+  lines_.add(3,
+             "for (int k = 0; k < {0}; ++k) at[k] = corner[k] + x * {1}.inner.strides[k][0] + y * "
+             "{1}.inner.strides[k][1];",
+             operands_of(nest_), given_);
+  instructions(3, kInTiles, false);
+  stores(3, "at", false);
+  lines_.add(2, "}}");
+  lines_.add(2, "__syncthreads();  // before the tiles are filled again");
+  lines_.add(1, "}}");
+  end(1);
 }
 
 void NestText::blocks_of_rows() {
@@ -308,6 +337,10 @@ std::string NestText::read(const Instruction& step, std::size_t index, std::stri
   const char* const type = cuda_element(step.dtype);
   const Load& load = nest_.loads[static_cast<std::size_t>(step.index)];
   if (places == kInVectors && is_loaded_in_vectors(load)) return fmt::format("loaded{}.at[i]", step.index);
+  if (places == kInTiles && is_loaded_in_vectors(load))
+    return fmt::format("tile_element<{0}>(slots, job, {1}, x, y, {2}.data[{1}], at[{1}])", type, step.index,
+                       given_);
+  if (places == kInTiles) return read(step, index, "at");
   if (load.drawn != nullptr) {
     const std::string place = places == kInVectors
                                   ? fmt::format("at[{0}] + i * {1}.inner.strides[{0}][0]", step.index, given_)

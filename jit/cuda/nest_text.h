@@ -46,6 +46,8 @@ class NestText {
   void elements();
   // One thread for so many neighbours (jit/cuda/vectors.h).
   void vectors(int width) const;
+  // A block of threads for each tile (jit/cuda/tiles.h).
+  void tiles() const;
   // One warp for each block of a row. Its lanes are those of the fixed order.
   void blocks_of_rows();
   // The part of a warp's work on its row, block after block.

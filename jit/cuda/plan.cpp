@@ -59,11 +59,12 @@ class Planner {
     std::vector<std::int64_t> numbers;
     for (const Dim each : nest.numbers) numbers.push_back(evaluate(each, values_));
     numbers.resize(numbers_of(nest), 0);
-    const NestArguments given = arguments(strides);
+    NestArguments given = arguments(strides);
+    const cuda::TileJob tiles = plan_tiles(nest, given.inner);
     ArgumentWords words(given, results_of(nest), numbers);
     put_indices(nest, loads, words);
-    plan_.passes.push_back(
-        {std::move(loads), std::move(stores), std::move(words), length_, plan_vectors(nest, given.inner)});
+    plan_.passes.push_back({std::move(loads), std::move(stores), std::move(words), length_,
+                            plan_vectors(nest, given.inner), tiles});
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "jit/cuda/arguments.h"
 #include "jit/cuda/gather.h"
+#include "jit/cuda/tiles.h"
 #include "jit/cuda/vectors.h"
 #include "jit/loops/lower.h"
 #include "jit/loops/places.h"
@@ -25,6 +26,7 @@ struct CudaPlan {
     ArgumentWords words;
     std::int64_t length;  // elements of a row; of a nest without reductions, all
     VectorPlan vectors;
+    cuda::TileJob tiles;  // none: a launch does not go by them
   };
   Dims symbols;
   std::vector<Layout> inputs;

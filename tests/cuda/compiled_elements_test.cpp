@@ -1,6 +1,7 @@
 // Compiled functions without reductions on a card: the CPU's bits, one element a thread or a vector of them.
 #include <catch2/catch.hpp>
 
+#include "jit/cuda/tiles.h"
 #include "jit/cuda/vectors.h"
 #include "tests/cuda/agree.h"
 #include "tests/cuda/child.h"
@@ -45,6 +46,21 @@ TEST_CASE("compiled elements have the CPU's bits on a card, in vectors and alone
       }) == "[true, true, true]\n");
 }
 
+TEST_CASE("compiled elements that lie transposed to each other have the CPU's bits on a card", "[cuda]") {
+  CHECK(
+      in_child(fakes(), [] {
+        return printed_for(
+            {kAgree,
+             // Tiles that are whole and not; of matrices of a batch; more operands than have a tile.
+             "@jit\nfn turned(x) { y = x.t(); return (y * 2 + y.half(), y[0:-1] + rand_like(y)[1:]) }",
+             "@jit\nfn inner(x) { return (x.transpose(0, 2) * 2 + x[0, 0, 0], x.permute(2, 0, 1) // 0.5) }",
+             "@jit\nfn many(x) { y = x[0:20]; return (y.t() + x[1:21].t() * x[2:22].t() - 1, x.t().int() * "
+             "2) }",
+             "print(agree(turned, [[40, 70], [32, 64], [3, 50]]), agree(inner, [[17, 3, 35], [33, 1, 20]]))",
+             "print(agree(many, [[40, 70]]))"});
+      }) == "true true\ntrue\n");
+}
+
 TEST_CASE("an element that is refused in a vector is told, and what is beyond the last one is not",
           "[cuda]") {
   CHECK(in_child(fakes(), [] {
@@ -73,6 +89,28 @@ TEST_CASE("vectors are taken where whole ones of neighbours lie together") {
   CHECK(width_along(nest, {6, 8}, {{12, 1}, {1, 0}}) == 4);
   CHECK(width_along(nest, {6, 8}, {{9, 1}, {0, 1}}) == 0);
   CHECK(width_along(nest, {6, 7}, {{8, 1}, {0, 1}}) == 0);
+}
+
+TEST_CASE("tiles are taken where operands have neighbours along another axis than results") {
+  jit::LoopNest nest = sum_of(DType::F32);
+  const auto tiles = [&](const IntDims& sizes, const IntDims& a, const IntDims& b) {
+    const std::vector<IntDims> strides = {a, b, IntDims(contiguous_strides(Dims(sizes)))};
+    cuda::WalkAxes axes(sizes, strides);
+    return jit::plan_tiles(nest, axes);
+  };
+  CHECK(tiles({40, 70}, {1, 40}, {70, 1}).tiles == 0);  // no view, which no transposed operand is without
+  nest.loads[0].steps.push_back({&OpTable::get().at("transpose"), {}, {}, 0});
+  const cuda::TileJob job = tiles({40, 70}, {1, 40}, {70, 1});
+  CHECK(job.tiles == 2 * 3);
+  CHECK(job.rows == 40);
+  CHECK(job.columns == 70);
+  CHECK(job.of_slot[0] == 0);
+  CHECK(job.of_slot[1] == -1);
+  CHECK(tiles({40, 70}, {1, 40}, {1, 40}).of_slot[1] == 1);
+  CHECK(tiles({5, 40, 70}, {2800, 1, 40}, {0, 70, 1}).tiles == 5 * 2 * 3);
+  CHECK(tiles({40, 5, 70}, {1, 2800, 40}, {0, 70, 1}).rows == 40);
+  CHECK(tiles({40, 70}, {70, 1}, {70, 1}).tiles == 0);
+  CHECK(tiles({8, 70}, {1, 8}, {70, 1}).tiles == 0);
 }
 
 TEST_CASE("vectors are taken where operands begin at whole ones") {
