@@ -8,10 +8,11 @@
 #include <fmt/format.h>
 
 #include "jit/cuda/columns.h"
-#include "jit/cuda/emit.h"
+#include "jit/cuda/fold_blocks.h"
 #include "jit/cuda/gather.h"
 #include "jit/cuda/nest_words.h"
 #include "jit/cuda/plan.h"
+#include "jit/cuda/refusals.h"
 #include "jit/loops/recent_plans.h"
 #include "jit/passes/target.h"
 #include "jit/shape_rules.h"
@@ -30,61 +31,12 @@
 namespace kiln::jit {
 namespace {
 
-// Pairs of neighbours, an odd last one as it is, and again (docs/reductions.md), by one block of threads a
-// row.
-constexpr std::string_view kTreeText = R"(#include "tensor/cuda/kernels/nest.cuh"
-
-using namespace kiln;
-using namespace kiln::cuda;
-
-template <class Combine, class T>
-KILN_MATH void fold_blocks(T* parts, T* results, Count rows, Count blocks) {{
-  for (Count row = blockIdx.x; row < rows; row += gridDim.x) {{
-    T* const mine = parts + row * blocks;
-    for (Count step = 1; step < blocks; step *= 2) {{
-      for (Count i = 2 * step * threadIdx.x; i + step < blocks; i += 2 * step * blockDim.x)
-        mine[i] = Combine::combine(mine[i], mine[i + step]);
-      __syncthreads();
-    }}
-    if (threadIdx.x == 0) results[row] = mine[0];
-  }}
-}}
-
-extern "C" __global__ void __launch_bounds__(256) fold_rows({1}* parts, {1}* results, Count rows, Count blocks) {{
-  fold_blocks<{0}>(parts, results, rows, blocks);
-}}
-)";
-
 // The elements of a source in a layout of the target, which is contiguous memory.
 void copy_into(const Tensor& made, const StorePlaces::Copy& each, Inputs inputs) {
   const Tensor operands[] = {Tensor::alias(made, each.to),
                              Tensor::alias(inputs[static_cast<std::size_t>(each.input)], each.from)};
   static const Attrs copy(core_ops().copy);
   run_eager_inplace(*copy.op(), operands, copy);
-}
-
-// An instruction that may refuse an element: the sentence of an elementwise op, or the load whose indices are
-// looked at.
-struct Refusal {
-  std::string message;
-  const Op* gather = nullptr;
-  Attrs attrs;
-  std::size_t load = 0;
-};
-using Refusals = std::vector<Refusal>;
-
-std::shared_ptr<const Refusals> refusals_of(const LoopNest& nest) {
-  Refusals all;
-  for (const std::size_t i : refusing(nest)) {
-    const Instruction& each = nest.body[i];
-    Refusal& made = all.emplace_back();
-    made.message = each.message;
-    if (each.kind != Instruction::Kind::Read) continue;
-    made.load = static_cast<std::size_t>(each.index);
-    made.gather = nest.loads[made.load].gather;
-    made.attrs = evaluate(*made.gather, nest.loads[made.load].attrs, {});
-  }
-  return std::make_shared<const Refusals>(std::move(all));
 }
 
 class CudaKernel final : public Kernel {
@@ -170,7 +122,8 @@ class CudaKernel final : public Kernel {
       else
         launch(p, planned.length, all);
       for (std::size_t k = 0; k < nest.reductions.size(); ++k)
-        slot_of(nest.reductions[k]) = folded(nest.reductions[k], parts[k], plan_.rows, plan_.blocks);
+        slot_of(nest.reductions[k]) =
+            fold_blocks(context_, nest.reductions[k], parts[k], plan_.rows, plan_.blocks);
     }
 
     // A warp for each row.
@@ -208,7 +161,7 @@ class CudaKernel final : public Kernel {
       if (at_once) return;
       for (std::size_t k = 0; k < nest.columns.size(); ++k)
         columns_[static_cast<std::size_t>(nest.columns[k].slot)] =
-            folded(nest.columns[k], parts[k], outputs, job.blocks);
+            fold_blocks(context_, nest.columns[k], parts[k], outputs, job.blocks);
       if (is_joined) pass(p + 1);
     }
 
@@ -260,13 +213,11 @@ class CudaKernel final : public Kernel {
     // The kernel may be gone when the error is told.
     void expect_refusals(ArgumentWords& words, std::size_t p, std::map<std::size_t, Tensors> gathers) {
       if (kernel_.refusals_[p]->empty()) return;
-      const auto refused = [refusals = kernel_.refusals_[p],
-                            gathers = std::move(gathers)](std::int64_t number) {
-        const Refusal& of = refusals->at(static_cast<std::size_t>(number));
-        return of.gather == nullptr ? OpError(ErrorKind::Value, of.message, {1})
-                                    : refused_gather(*of.gather, of.attrs, gathers.at(of.load));
+      const auto error = [refusals = kernel_.refusals_[p],
+                          gathers = std::move(gathers)](std::int64_t number) {
+        return refused(refusals->at(static_cast<std::size_t>(number)), gathers);
       };
-      const cuda::FaultTicket ticket = cuda::expect_fault(context_, refused);
+      const cuda::FaultTicket ticket = cuda::expect_fault(context_, error);
       words.put_launch(ticket.word, ticket.launch);
     }
 
@@ -316,21 +267,6 @@ class CudaKernel final : public Kernel {
 
     static cuda::Argument bytes_of(const ArgumentWords& words) {
       return {words.words().data(), words.words().size_bytes()};
-    }
-
-    // Blocks, together for each result, to results.
-    Tensor folded(const Reduction& reduction, const Tensor& parts, std::int64_t results,
-                  std::int64_t blocks) {
-      if (blocks == 1 || results == 0) return parts;
-      const Tensor made = empty(Dims{results}, reduction.accumulator);
-      const std::string text =
-          fmt::format(kTreeText, cuda_combine(reduction.combine), cuda_element(reduction.accumulator));
-      cuda::Launch launch{.function = cuda::function_of(context_, text, "fold_rows"),
-                          .threads = results * 256};
-      std::byte* const from = parts.raw_writable();
-      std::byte* const to = made.raw_writable();
-      cuda::run(context_, launch, from, to, results, blocks);
-      return made;
     }
 
     const CudaKernel& kernel_;
