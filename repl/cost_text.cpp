@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "jit/runtime/roof.h"
 #include "repl/units.h"
 
 namespace kiln::repl {
@@ -19,6 +20,15 @@ std::string flops_text(std::optional<std::int64_t> flops) {
   return unit == 0 ? std::to_string(*flops) : fmt::format("{:.3g}{}", value, kUnits[unit]);
 }
 
+// "59 % of L2, 41 GB/s": the share of the nearer roof, and what that roof is.
+std::string roof_text(const jit::NodeCost& cost) {
+  if (!cost.share) return "-";
+  const std::string share = fmt::format("{:.0f} % of {}", *cost.share * 100, cost.roof);
+  return cost.roof == jit::kArithmetic
+             ? fmt::format("{}, {:.3g} GFLOP/s", share, jit::arithmetic_roof() / 1e9)
+             : fmt::format("{}, {:.3g} GB/s", share, jit::memory_roof(cost.bytes).bytes_per_second / 1e9);
+}
+
 }  // namespace
 
 CostText cost_text(const jit::NodeCost& cost) {
@@ -29,13 +39,7 @@ CostText cost_text(const jit::NodeCost& cost) {
           bytes_text(static_cast<std::size_t>(cost.bytes)),
           flops_text(cost.flops),
           duration_text(cost.seconds),
-          cost.share ? fmt::format("{:.0f} %", *cost.share * 100) : "-"};
-}
-
-std::string machine_text() {
-  const jit::Machine& machine = jit::machine();
-  return fmt::format("{:.3g} GB/s of memory, {:.3g} GFLOP/s of f32", machine.bytes_per_second / 1e9,
-                     machine.flops_per_second / 1e9);
+          roof_text(cost)};
 }
 
 }  // namespace kiln::repl

@@ -8,10 +8,9 @@
 namespace kiln::repl {
 
 struct CostText {
-  std::string kernel, ops, bytes, flops, time, share;
+  std::string kernel, ops, bytes, flops, time;
+  std::string roof;  // "59 % of L2, 41 GB/s"
 };
 CostText cost_text(const jit::NodeCost& cost);
-// "8.78 GB/s of memory, 134 GFLOP/s of f32".
-std::string machine_text();
 
 }  // namespace kiln::repl

@@ -29,15 +29,13 @@ struct StageRow {
   std::string_view summary;  // one line, for help
   // Throws OpError (Capture) for a graph that has no such stage.
   StageMade (*make)(const StageInput& input);
+  std::optional<Device::Kind> of = std::nullopt;  // code of kernels on that kind of device; none: of any
 };
 
 // Of a graph of its own: by the arguments that require gradients, or by all floats where none does.
 jit::GradientGraphs gradients_of(const CapturedGraph& captured);
 // Is no gradient asked for, so that those of all floats are shown?
 bool wants_no_gradient(const CapturedGraph& captured);
-// The graphs that run: where an argument requires a gradient, forward and backward, if there are graphs of
-// them.
-std::vector<CapturedGraph> what_runs(const CapturedGraph& captured);
 // Why its gradients run op by op under the tape in this call, rather than as graphs; empty: they do not.
 std::string left_to_the_tape(const CapturedGraph& captured);
 

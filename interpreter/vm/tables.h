@@ -17,6 +17,9 @@ std::span<const NativeDef> module_state_natives();  // functional_call functiona
 std::span<const NativeDef> graph_natives();         // parse_graph
 std::span<const NativeDef> compile_natives();       // jit eager
 std::span<const NativeDef> graph_call_natives();    // graphs compile_info run_pass diff_graphs
+std::span<const NativeDef> shape_natives();         // eval_shape
+std::span<const NativeDef> report_natives();        // stages why hot passes
+std::span<const NativeDef> profiling_natives();     // profile
 std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
 
 // The kinds of errors that a program can throw, each a Type; of one kind, null when there is no such.

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/text/print_tensor.h"

@@ -65,8 +65,8 @@ PageKernels kernel_rows(const jit::Graph& fused, Inputs arguments, const PageTab
   for (const jit::NodeCost& cost : jit::measure(fused, arguments)) {
     const CostText text = cost_text(cost);
     const auto node = static_cast<std::size_t>(cost.node - fused.nodes.data());
-    kernels.rows.push_back(
-        {text.kernel, text.ops, text.bytes, text.flops, text.time, cost.share, table.nodes[node].line});
+    kernels.rows.push_back({text.kernel, text.ops, text.bytes, text.flops, text.time, text.roof, cost.share,
+                            table.nodes[node].line});
   }
   return kernels;
 }

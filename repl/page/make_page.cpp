@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/values/natives.h"
+#include "jit/graph/evaluate.h"
 #include "jit/graph/lineage.h"
-#include "repl/cost_text.h"
 #include "repl/page/facts.h"
 #include "repl/page/source_table.h"
 #include "repl/page/tables.h"
 #include "repl/page/tensor_paths.h"
 #include "repl/page/value_summary.h"
-#include "repl/replay.h"
+#include "tensor/autograd.h"
+#include "tensor/generator_scope.h"
 
 namespace kiln::repl {
 namespace {
@@ -43,15 +45,15 @@ class Stretch {
     const Ancestry captured = add_captured(page_, of_, captured_.graph, lines);
     functional(captured);
     const std::vector<Ancestry> parts = gradients(captured);
-    replay_values();
     std::vector<CapturedGraph> runs = host::what_runs(captured_);
+    const bool is_pair = runs.size() > 1;
     for (std::size_t k = 0; k < runs.size(); ++k) {
+      if (is_pair) replay(runs[k].graph, runs[k].arguments, static_cast<std::size_t>(parts[k].table));
       jit::number_nodes(runs[k].graph);
-      const bool is_pair = runs.size() > 1;
       run_part(title(!is_pair ? ""
                      : k == 0 ? "forward"
                               : "backward"),
-               runs[k], is_pair ? parts[k] : captured, k);
+               runs[k], is_pair ? parts[k] : captured);
     }
   }
 
@@ -62,8 +64,9 @@ class Stretch {
 
   void functional(const Ancestry& captured) {
     if (const auto made = made_stage("functional", captured_, remove_)) {
-      add_graph(page_, "functional", of_, made->graph, captured);
-      values_of_.push_back(page_.tables.size() - 1);
+      const Ancestry lines = add_graph(page_, "functional", of_, made->graph, captured);
+      if (host::wants_no_gradient(captured_))
+        replay(made->graph, captured_.given, static_cast<std::size_t>(lines.table));
     }
   }
 
@@ -79,7 +82,6 @@ class Stretch {
       std::vector<Ancestry> parts;
       parts.push_back(add_graph(page_, "forward", title(as_if), made.parts.forward, joint));
       parts.push_back(add_graph(page_, "backward", title(as_if), made.parts.backward, joint));
-      if (is_asked) values_of_ = {table + 1, table + 2};
       PageCut cut = saved_rows(made.parts.report, page_.tables[table]);
       cut.title = title(as_if);
       const std::string why = host::left_to_the_tape(captured_);
@@ -91,23 +93,25 @@ class Stretch {
     }
   }
 
-  // What each node gave, beside its line.
-  void replay_values() {
-    std::vector<std::size_t> next(2, 0);
+  // What each node of a graph gave, beside its line. The graph runs once more, without its effects.
+  void replay(jit::Graph graph, Inputs arguments, std::size_t table_number) {
+    graph = jit::at_hints(std::move(graph));
+    graph.effects.clear();
+    const GradMode off(false);
+    const GeneratorScope as_in_the_call(captured_.generator);
+    PageTable& table = page_.tables[table_number];
+    std::size_t next = 0;
     try {
-      replayed_ =
-          replay(captured_, remove_, [&](std::size_t graph, const jit::Node&, const Tensors& results) {
-            if (graph >= values_of_.size()) return;
-            PageTable& table = page_.tables[values_of_[graph]];
-            const LineId line = table.nodes[next[graph]++].line;
-            std::string& text = table.lines[static_cast<std::size_t>(line - table.first)].value;
-            for (const Tensor& each : results) text += (text.empty() ? "" : "; ") + value_summary(each);
-          });
+      jit::evaluate(graph, arguments, [&](const jit::Node&, const Tensors& results) {
+        const LineId line = table.nodes[next++].line;
+        std::string& text = table.lines[static_cast<std::size_t>(line - table.first)].value;
+        for (const Tensor& each : results) text += (text.empty() ? "" : "; ") + value_summary(each);
+      });
     } catch (const OpError&) {  // an op that fails in this call: what came before it has its values
     }
   }
 
-  void run_part(const std::string& of, const CapturedGraph& part, const Ancestry& from, std::size_t number) {
+  void run_part(const std::string& of, const CapturedGraph& part, const Ancestry& from) {
     page_.passes.push_back(pass_steps(of, part.graph));
     CapturedGraph fused = part;
     const std::optional<host::StageMade> compiled = made_stage("fused", part);
@@ -115,8 +119,8 @@ class Stretch {
     if (!outlined) return;
     fused.graph = outlined->graph;
     const Ancestry members = add_fused(page_, of, fused.graph, from);
-    if (compiled && number < replayed_.size()) {
-      page_.kernels.push_back(kernel_rows(fused.graph, replayed_[number].arguments, page_.tables.back()));
+    if (compiled && !part.arguments.empty()) {
+      page_.kernels.push_back(kernel_rows(fused.graph, part.arguments, page_.tables.back()));
       page_.kernels.back().title = of;
     }
     LoopsTable loops;
@@ -133,8 +137,6 @@ class Stretch {
   const std::string of_;
   const CapturedGraph& captured_;
   const jit::Remove remove_;
-  std::vector<std::size_t> values_of_;  // the tables of the graphs that are replayed
-  std::vector<ReplayedGraph> replayed_;
 };
 
 }  // namespace
@@ -152,7 +154,6 @@ CallPage make_page(Session& session, std::string_view text, const WrittenCall& w
   for (std::size_t i = 0; i < graphs.size(); ++i)
     Stretch(page, graphs.size() > 1 ? fmt::format("graph {}", i + 1) : "", graphs[i], call.remove)
         .run(source);
-  if (!page.kernels.empty()) page.machine = machine_text();
   page.notes = notes_on(session, written.function, call);
   return page;
 }

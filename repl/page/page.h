@@ -55,7 +55,8 @@ struct PagePasses {
 
 struct PageKernel {
   std::string name, ops, bytes, flops, time;
-  std::optional<double> share;  // of the roofline
+  std::string roof;             // "59 % of L2, 41 GB/s"
+  std::optional<double> share;  // of that roof
   LineId line = -1;
 };
 struct PageKernels {
@@ -85,7 +86,6 @@ struct CallPage {
   std::vector<PageTable> tables{};
   std::vector<PagePasses> passes{};
   std::vector<PageKernels> kernels{};
-  std::string machine{};  // "8.78 GB/s of memory, 134 GFLOP/s of f32"
   std::vector<PageCut> cuts{};
   std::vector<PageNote> notes{};
 

@@ -63,6 +63,7 @@ Json json_of(const PageKernels& kernels) {
                     {"bytes", each.bytes},
                     {"flops", each.flops},
                     {"time", each.time},
+                    {"roof", each.roof},
                     {"share", each.share ? Json(*each.share) : Json()},
                     {"line", each.line}});
   }
@@ -129,7 +130,6 @@ std::string page_json(const CallPage& page) {
                  {"tables", list_of(page.tables)},
                  {"passes", list_of(page.passes)},
                  {"kernels", list_of(page.kernels)},
-                 {"machine", page.machine},
                  {"cuts", list_of(page.cuts)},
                  {"notes", list_of(page.notes)}};
   return all.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -175,7 +175,7 @@ TEST_CASE("a page has passes, costs, what is kept, and what was assumed") {
   REQUIRE(cse != steps.end());
   CHECK((*cse)["why"].get<std::string>().starts_with("after decomposition"));
   CHECK(data["kernels"][0]["rows"].size() >= 2);
-  CHECK(data["machine"].get<std::string>().find("GFLOP/s") != std::string::npos);
+  CHECK(data["kernels"][0]["rows"][0]["roof"].get<std::string>().find("% of") != std::string::npos);
   CHECK(data["cuts"][0]["rows"].size() >= 1);
   std::set<std::string> notes;
   for (const Json& note : data["notes"])

@@ -2,15 +2,14 @@
 const cell = (text, kind = "") => `<td class="${kind}">${escapeHtml(text)}</td>`;
 const rowOf = (line, cells) => `<tr${line >= 0 ? ` data-go="${line}" tabindex="0"` : ""}>${cells}</tr>`;
 
-function meter(share) {
-  if (share === null) return "<td>-</td>";
-  const percent = Math.round(share * 100);
-  return `<td class="number"><span class="meter"><i style="width:${Math.min(100, percent)}%"></i></span>${percent} %</td>`;
+function meter(row) {
+  if (row.share === null) return "<td>-</td>";
+  return `<td><span class="meter"><i style="width:${Math.min(100, Math.round(row.share * 100))}%"></i></span>${escapeHtml(row.roof)}</td>`;
 }
 
 function kernelsHtml(kernels) {
   const rows = kernels.rows.map(row => rowOf(row.line, cell(row.name, "mono") + cell(row.ops, "mono") + cell(row.bytes, "number") +
-    cell(row.flops, "number") + cell(row.time, "number") + meter(row.share)));
+    cell(row.flops, "number") + cell(row.time, "number") + meter(row)));
   return `<h2>Kernels and library calls ${escapeHtml(kernels.title ? "· " + kernels.title : "")}</h2><table><thead><tr><th>kernel<th>ops<th>bytes<th>flops<th>time<th>roofline</tr></thead><tbody>${rows.join("")}</tbody></table>`;
 }
 function cutHtml(cut) {
@@ -21,8 +20,8 @@ function cutHtml(cut) {
 function showCosts() {
   const root = document.getElementById("costs");
   if (root.firstChild) return;
-  const machine = page.machine ? `<p>This machine: ${escapeHtml(page.machine)}. The roofline is the least time that memory or arithmetic would take; what lies in a cache can be above it.</p>` : "";
-  root.innerHTML = page.kernels.map(kernelsHtml).join("") + machine + page.cuts.map(cutHtml).join("");
+  const about = page.kernels.length ? "<p>Each ran alone, up to ten times; the best time counts. The roof is the least time that arithmetic takes here, or the memory that the operands are in.</p>" : "";
+  root.innerHTML = page.kernels.map(kernelsHtml).join("") + about + page.cuts.map(cutHtml).join("");
   const go = event => { const row = event.target.closest("[data-go]"); if (row) goTo(Number(row.dataset.go)); };
   root.onclick = go;
   root.onkeydown = event => { if (event.key === "Enter") go(event); };
