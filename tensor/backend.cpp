@@ -94,6 +94,17 @@ bool has_kernel(const Op& op, Device device) {
   return static_cast<bool>(backend_of(device).kernels().of(op));
 }
 
+bool has_kernel(const Op& op, Inputs inputs) {
+  for (const Tensor& each : inputs)
+    if (each && !each.is_number()) return has_kernel(op, each.device());
+  return has_kernel(op);
+}
+
+bool has_kernel_for(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Kernel& kernel = backend_of(inputs[0].device()).kernels().of(op);
+  return kernel && (kernel.takes == nullptr || kernel.takes(op, attrs, inputs));
+}
+
 bool is_direct(const Op& op, Device device) {
   return OpTable::get().has(op) && backend_of(device).kernels().of(op).is_direct;
 }

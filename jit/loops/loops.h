@@ -92,6 +92,7 @@ struct Reduction {
   cpu::Combine combine{};
   DType accumulator = DType::F32;  // F32, F64 or I64
   int slot = -1;                   // of columns: which of them
+  int node = -1;                   // of the graph it comes from
 };
 
 // A kernel tells which of its instructions met an element that they are not defined for in a word of so many

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/graph_value.h"
-#include "jit/runtime/measure.h"
-#include "jit/runtime/roof.h"
+#include "repl/cost_text.h"
 #include "repl/graph_view.h"
 #include "repl/table.h"
 #include "repl/terminal.h"
-#include "repl/units.h"
 #include "repl/written_call.h"
 
 namespace kiln::repl {
@@ -20,33 +19,10 @@ namespace {
 
 using interp::Value;
 
-std::string flops_text(std::optional<std::int64_t> flops) {
-  if (!flops) return "-";
-  static constexpr std::array<std::string_view, 4> kUnits{"", " K", " M", " G"};
-  auto value = static_cast<double>(*flops);
-  std::size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
-  return unit == 0 ? std::to_string(*flops) : fmt::format("{:.3g}{}", value, kUnits[unit]);
-}
-
-// "59 % of L2, 41 GB/s": the share of the nearer roof, and what that roof is.
-std::string roof_text(const jit::NodeCost& cost) {
-  if (!cost.share) return "-";
-  const std::string share = fmt::format("{:.0f} % of {}", *cost.share * 100, cost.roof);
-  return cost.roof == jit::kArithmetic
-             ? fmt::format("{}, {:.3g} GFLOP/s", share, jit::arithmetic_roof() / 1e9)
-             : fmt::format("{}, {:.3g} GB/s", share, jit::memory_roof(cost.bytes).bytes_per_second / 1e9);
-}
-
 std::vector<std::string> row_of(const jit::NodeCost& cost) {
-  std::string ops;
-  for (const Op* each : cost.ops) ops += (ops.empty() ? "" : " ") + std::string(each->name());
-  return {std::string(cost.node->op->name()),
-          cost.is_kernel ? ops : "",
-          bytes_text(static_cast<std::size_t>(cost.bytes)),
-          flops_text(cost.flops),
-          duration_text(cost.seconds),
-          roof_text(cost)};
+  CostText text = cost_text(cost);
+  return {std::move(text.kernel), std::move(text.ops),  std::move(text.bytes),
+          std::move(text.flops),  std::move(text.time), std::move(text.roof)};
 }
 
 void show_kernels(Session& session, const interp::CapturedGraph& captured, jit::Remove remove) {
