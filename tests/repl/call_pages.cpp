@@ -63,7 +63,10 @@ struct Tables {
       std::set<int> above;
       for (const int each : lines) {
         const Json& from = (*table)["from"][static_cast<std::size_t>(each - (*table)["first"].get<int>())];
-        above.insert(from.begin(), from.end());
+        if (from.is_number())
+          above.insert(from.get<int>());
+        else
+          above.insert(from.begin(), from.end());
       }
       lines = parts(above);
       table = &all[(*table)["parent"].get<std::size_t>()];
@@ -101,7 +104,8 @@ TEST_CASE("every line of a page names lines of the table before it, and all stag
     REQUIRE(table["from"].size() == table["lines"].size());
     const int parent = table["parent"].get<int>();
     for (const Json& from : table["from"]) {
-      for (const int line : from) CHECK(&tables.of(line) == &tables.all[static_cast<std::size_t>(parent)]);
+      for (const int line : from.is_number() ? Json::array({from}) : from)
+        CHECK(&tables.of(line) == &tables.all[static_cast<std::size_t>(parent)]);
     }
     for (const auto& [line, parts] : table["of"].items()) {
       for (const int part : parts) CHECK((first <= part && part < end));
