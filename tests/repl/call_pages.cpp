@@ -166,6 +166,8 @@ TEST_CASE("parameters of a page go by their paths") {
   CHECK(page_of(session, "net(ones(1, 2))").find("parameter %layers.1.weight: f32[2, 2]") !=
         std::string::npos);
   CHECK(page_of(session, "loss(net, ones(1, 2))").find("%grad_model.layers.0.bias") != std::string::npos);
+  session.eval("held = [ones(2)]; held.append(held); fn first(items) = items[0] * 2");
+  CHECK(page_of(session, "first(held)").find("mul(") != std::string::npos);  // what holds itself has no paths
 }
 
 TEST_CASE("a page has passes, costs, what is kept, and what was assumed") {
