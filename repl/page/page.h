@@ -46,7 +46,7 @@ struct PageStep {
   std::string pass, what, why;
   double seconds = 0;
   std::size_t nodes = 0;   // of the graph that it gave
-  std::string difference;  // as `:diff` shows it; empty: nothing changed
+  std::string difference;  // of `:diff`: what changed, with lines around; empty: nothing
 };
 struct PagePasses {
   std::string title;

@@ -15,7 +15,10 @@ Json json_of(const PageTable& table) {
   for (std::size_t i = 0; i < table.lines.size(); ++i) {
     const PageLine& line = table.lines[i];
     lines.push_back(line.text);
-    from.push_back(line.from);
+    if (line.from.size() == 1)
+      from.push_back(line.from[0]);  // as nearly all, where a list would be longer
+    else
+      from.push_back(line.from);
     const std::string number = std::to_string(table.first + static_cast<int>(i));
     if (!line.of.empty()) of[number] = line.of;
     if (!line.value.empty()) values[number] = line.value;

@@ -19,10 +19,13 @@ class Paths {
   // The tensors of a tree, as dotted names behind a prefix; the first name of each counts.
   void add(const Value& tree, const std::string& prefix) {
     if (!is_tree(tree)) return;
-    for (const Value& each :
-         interpreter_.to_vector(interpreter_.call(*named_tensors_, {tree, Value(prefix)}))) {
-      const std::vector<Value> pair = interpreter_.to_vector(each);
-      paths_.try_emplace(pair[1].as_tensor().impl(), interpreter_.str(pair[0]));
+    try {
+      const Value named = interpreter_.call(*named_tensors_, {tree, Value(prefix)});
+      for (const Value& each : interpreter_.to_vector(named)) {
+        const std::vector<Value> pair = interpreter_.to_vector(each);
+        paths_.try_emplace(pair[1].as_tensor().impl(), interpreter_.str(pair[0]));
+      }
+    } catch (const lang::UserError&) {  // it holds itself: its tensors go by the names that capture gave them
     }
   }
   // Null when it is part of no tree.
@@ -51,7 +54,9 @@ void name_by_paths(Session& session, const WrittenCall& call, interp::CapturedGr
     paths.add(call.positional[i], parameters[i]);
   for (const auto& [name, value] : call.named) paths.add(value, std::string(name));
   const interp::Module& main = session.interpreter().main();
-  for (std::size_t i = 0; i < main.names.size(); ++i) paths.add(main.slots[i], main.names[i]);
+  for (std::size_t i = 0; i < main.names.size(); ++i) {
+    if (main.slots[i].is(Tag::Instance)) paths.add(main.slots[i], main.names[i]);
+  }
   const std::vector<int> places = captured.graph.arguments();
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (places[i] < 0 || places[i] >= static_cast<int>(captured.arguments.size())) continue;

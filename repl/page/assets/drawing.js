@@ -82,7 +82,7 @@ function zoomGraph(by, x, y) {
 function fitGraph() {
   const svg = document.querySelector("#graph svg"), {x0, y0, x1, y1} = drawing.bounds;
   const across = svg.clientWidth / (x1 - x0 + 60), down = svg.clientHeight / (y1 - y0 + 100);
-  drawing.scale = Math.min(1.3, Math.max(Math.min(across, down), 0.95));
+  drawing.scale = Math.min(1.3, Math.max(Math.min(across, down), Math.min(0.95, Math.max(across, 0.6))));
   const isWide = (x1 - x0) * drawing.scale > svg.clientWidth - 40;
   // Of one that is too wide the middle between forward and backward is shown, or else its left.
   const middle = !isWide ? (x0 + x1) / 2 : drawing.border ?? x0 + (svg.clientWidth / 2 - 20) / drawing.scale;

@@ -6,6 +6,7 @@ const tables = page.tables;
 tables.forEach((table, number) => {
   table.number = number;
   table.end = table.first + table.lines.length;
+  table.from = table.from.map(from => typeof from === "number" ? [from] : from);
   table.depth = table.parent < 0 ? 0 : tables[table.parent].depth + 1;
 });
 const stageNames = [...new Set(tables.map(table => table.stage))];
