@@ -74,6 +74,7 @@ class Observer {
   void unpack();
   void get_index();
   void set_index(const Value& object, const Value& index);
+  void delete_index(const Value& object, const Value& index);
   void format();
   void iterable(const Value& v);
 

@@ -84,6 +84,21 @@ void op_DictMerge(Vm& vm, Value* r, const Instruction& i) {
   }
 }
 
+void op_BuildSet(Vm&, Value* r, const Instruction& i) { r[i.a] = make<Set>(); }
+
+void op_SetAdd(Vm& vm, Value* r, const Instruction& i) {
+  r[i.a].as<Set>().add(r[i.b]);
+  consume(vm, r, i.b);
+}
+
+void op_SetExtend(Vm& vm, Value* r, const Instruction& i) {
+  vm.interpreter().iterate(r[i.b], [&](const Value& item) {
+    r[i.a].as<Set>().add(item);
+    return true;
+  });
+  consume(vm, r, i.b);
+}
+
 void op_Unpack(Vm& vm, Value* r, const Instruction& i) {
   if (!can_be_unpacked(r[i.b]))
     raise("TypeError", "cannot unpack " + describe(r[i.b]) + " into " + std::to_string(i.c) + " names");
@@ -129,6 +144,14 @@ void op_SetIndexBack(Vm& vm, Value* r, const Instruction& i) {
   consume(vm, r, i.b);
   consume(vm, r, i.c);
 }
+
+void op_DeleteIndex(Vm& vm, Value* r, const Instruction& i) {
+  delete_index(vm.interpreter(), r[i.a], r[i.b]);
+  consume(vm, r, i.a);
+  consume(vm, r, i.b);
+}
+
+void op_LoadUnset(Vm&, Value* r, const Instruction& i) { r[i.a] = Value::unset(); }
 
 void op_FormatValue(Vm& vm, Value* r, const Instruction& i) {
   Interpreter& interpreter = vm.interpreter();

@@ -27,6 +27,7 @@ std::span<const NativeDef> list_methods();
 std::span<const NativeDef> tuple_methods();
 std::span<const NativeDef> str_methods();
 std::span<const NativeDef> dict_methods();
+std::span<const NativeDef> set_methods();
 std::span<const NativeDef> tensor_methods();   // all of them
 std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
 std::span<const NativeDef> graph_methods();
