@@ -38,6 +38,7 @@ KEPT_IN = {
     "readline": ("repl/",),
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
+    "pcre2": ("interpreter/host/",),
     "nlohmann": ("interpreter/", "lang/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
