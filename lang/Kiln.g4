@@ -65,7 +65,7 @@ autograd_statement: AUTOGRAD NAME LBRACE member? ((NEWLINE | SEMICOLON) member?)
 with_statement: WITH with_item (COMMA with_item)* block;
 with_item: expression (AS operand)?;
 try_statement: TRY block (CATCH NAME? block (FINALLY block)? | FINALLY block);
-match_statement: MATCH expression LBRACE (NEWLINE | SEMICOLON | case_clause)* RBRACE;
+match_statement: MATCH expression (COMMA expression)* LBRACE (NEWLINE | SEMICOLON | case_clause)* RBRACE;
 // A pattern is read as an expression; the tree builder makes the pattern.
 case_clause: CASE STAR? chain (COMMA (STAR? chain)?)* (AS NAME)? (IF expression)? block;
 yield_statement: YIELD expressions?;

@@ -48,7 +48,9 @@ bool takes_all(const Pattern& pattern) {
 
 Stmt* Builder::match_statement(Node node) {
   auto* made = ast_.make<MatchStmt>(span(node));
-  made->subject = expression(*child(node, Rule::Expression));
+  std::vector<Expr*> subjects;
+  for (const Node part : rules_of(node, Rule::Expression)) subjects.push_back(expression(part));
+  made->subject = tuple_of(subjects);
   std::vector<MatchCase> cases;
   for (const Node part : rules_of(node, Rule::Case)) {
     if (!cases.empty() && !cases.back().guard && takes_all(*cases.back().pattern)) {

@@ -155,6 +155,14 @@ Expr* Builder::expressions(Node node, Expr* given) {
   return made;
 }
 
+// Several expressions are a tuple, one is itself.
+Expr* Builder::tuple_of(const std::vector<Expr*>& items) {
+  if (items.size() == 1) return items.front();
+  auto* tuple = ast_.make<TupleExpr>(join(items.front()->span, items.back()->span));
+  tuple->items = keep(items);
+  return tuple;
+}
+
 Expr* Builder::starred(Token star, Expr* operand) {
   auto* made = ast_.make<StarredExpr>(join(span(star), operand->span));
   made->operand = operand;
@@ -257,12 +265,7 @@ Stmt* Builder::for_statement(Node node) {
   made->target = targets(*child(node, Rule::Targets));
   std::vector<Expr*> iterables;
   for (const Node part : rules_of(node, Rule::Expression)) iterables.push_back(expression(part));
-  made->iterable = iterables.front();
-  if (iterables.size() > 1) {
-    auto* tuple = ast_.make<TupleExpr>(join(iterables.front()->span, iterables.back()->span));
-    tuple->items = keep(iterables);
-    made->iterable = tuple;
-  }
+  made->iterable = tuple_of(iterables);
   made->body = block(*child(node, Rule::Block));
   return made;
 }

@@ -54,6 +54,7 @@ class Builder {
   Block* block(Node node);
   Expr* expressions(Node node, Expr* first = nullptr);
   Expr* starred(Token star, Expr* operand);
+  Expr* tuple_of(const std::vector<Expr*>& items);
   Expr* value_of(Expr* expressions);
   Stmt* short_function(Node statement, Node function);
 

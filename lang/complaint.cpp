@@ -17,14 +17,17 @@ struct Hint {
 constexpr Hint kForeignWords[] = {
     {"async", "Kiln runs one thing after the other"},
     {"await", "Kiln runs one thing after the other"},
+    {"case", "a `case` stands in the braces of `match x { … }`"},
     {"class", "a class is written `struct Name { field; fn method(self) { … } }`"},
     {"const", "a variable needs no keyword: `x = 1`"},
     {"def", "a function is written `fn name(x) { … }`"},
+    {"del", "`del` takes names and items: `del x, xs[0]`"},
     {"do", "a loop is written `while condition { … }`"},
     {"elif", "write `else if`"},
     {"elseif", "write `else if`"},
     {"elsif", "write `else if`"},
     {"except", "errors are caught by `try { … } catch err { … }`"},
+    {"finally", "`finally` follows the `}` of a `try` or `catch`; at the prompt on the same line"},
     {"foreach", "a loop is written `for x in xs { … }`"},
     {"func", "a function is written `fn name(x) { … }`"},
     {"function", "a function is written `fn name(x) { … }`"},
@@ -32,6 +35,7 @@ constexpr Hint kForeignWords[] = {
     {"include", "write `import name` or `import \"./file.kiln\" as name`"},
     {"lambda", "an anonymous function is written `x => x + 1`"},
     {"let", "a variable needs no keyword: `x = 1`"},
+    {"match", "`match` is a statement: `match x { case 1 { … } case _ { … } }`"},
     {"print", "call it: `print(…)`"},
     {"raise", "write `throw`"},
     {"switch", "write `match x { case 1 { … } case _ { … } }`"},
@@ -40,6 +44,7 @@ constexpr Hint kForeignWords[] = {
     {"until", "write `while not …`"},
     {"using", "write `import name`"},
     {"var", "a variable needs no keyword: `x = 1`"},
+    {"yield", "`yield` is a statement of its own"},
 };
 
 // Characters and operators of other languages.

@@ -54,6 +54,9 @@ TEST_CASE("text is classified without gaps") {
   CHECK(classes("\"open") == "sssss");
   CHECK(classes("x $ y && !") == "n ! n !! !");
   CHECK(classes("true\n{}") == "kkkk bb");
+  CHECK(classes("match x {") == "kkkkk n b");
+  CHECK(classes("match = del") == "nnnnn o nnn");
+  CHECK(classes("f(case)") == "nbnnnnb");
   CHECK(classes("\xff\xfe") == "nn");
   CHECK(classes("") == "");
 }
