@@ -100,10 +100,13 @@ TEST_CASE_METHOD(Fixture, "closures, instances, methods and structs that hold th
   CHECK(left() == 0);
 }
 
-TEST_CASE_METHOD(Fixture, "generators that hold themselves end", "[collector]") {
-  run("fn g(xs) { yield 1; yield xs }\n"
+TEST_CASE_METHOD(Fixture, "generators that hold themselves end, those within a `finally` as well",
+                 "[collector]") {
+  run("fn g(xs) { try { yield 1; yield xs } finally { xs.append(\"closed\") } }\n"
       "fn make() { xs = []; it = g(xs); xs.append(it); next(it); return none }\nmake()");
   run("make = none; g = none");
+  left();
+  run("none");  // closes what the search found
   CHECK(left() == 0);
 }
 
