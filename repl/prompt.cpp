@@ -72,7 +72,8 @@ class LineReader {
     return read_line();
   }
 
-  // In a pipe the next line can be seen: `else`, `catch` and `finally` on a line of their own belong to what came before.
+  // In a pipe the next line can be seen: `else`, `catch` and `finally` on a line of their own belong to what
+  // came before.
   bool goes_on(const std::string& entry) {
     if (prompts_ || !trim(entry).ends_with('}')) return false;
     if (!ahead_) ahead_ = read_line();
