@@ -40,6 +40,9 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
   kiln::set_place_source([this, thread = std::this_thread::get_id()] {
     return std::this_thread::get_id() == thread ? keep_place(impl_->vm) : kiln::KeptPlace{};
   });
+  kiln::timeline::set_line_source([this, thread = std::this_thread::get_id()] {
+    return std::this_thread::get_id() == thread ? current_line(impl_->vm) : kiln::timeline::Line{};
+  });
   Value main = new_module("main");
   Value prelude = new_module("prelude");
   main_ = &main.as<Module>();
@@ -56,6 +59,7 @@ Interpreter::~Interpreter() {
   capture::forget_entries();
   kiln::set_warning_sink({});
   kiln::set_place_source({});
+  kiln::timeline::set_line_source({});
   impl_->modules.clear();
   Generator::forget_left();
   for (Value& slot : main_->slots) slot.clear();

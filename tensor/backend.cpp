@@ -79,11 +79,30 @@ std::vector<Device> devices() {
   return found;
 }
 
+void synchronize_devices() {
+  for (const Device each : devices()) {
+    if (is_on_host(each)) continue;
+    Backend& backend = backend_of(each);
+    backend.synchronize(backend.stream());
+  }
+}
+
 void set_backend(Device device, Backend* backend) { place_of(device) = backend; }
 
 bool has_kernel(const Op& op, Device device) {
   if (!OpTable::get().has(op)) return op.call != nullptr;
   return static_cast<bool>(backend_of(device).kernels().of(op));
+}
+
+bool has_kernel(const Op& op, Inputs inputs) {
+  for (const Tensor& each : inputs)
+    if (each && !each.is_number()) return has_kernel(op, each.device());
+  return has_kernel(op);
+}
+
+bool has_kernel_for(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Kernel& kernel = backend_of(inputs[0].device()).kernels().of(op);
+  return kernel && (kernel.takes == nullptr || kernel.takes(op, attrs, inputs));
 }
 
 bool is_direct(const Op& op, Device device) {

@@ -124,10 +124,10 @@ constexpr std::array<StageRow, 12> kStages{{
     {"backward", "what runs when gradients come in, from what was kept", backward},
     {"fused", "the same with one node for all ops that a kernel does together", fused},
     {"loops", "kernels as loops over elements: loads, what is computed, stores", loops},
-    {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm},
-    {"asm", "the instructions of this machine", assembly},
-    {"cuda", "the loops in CUDA C++, as a card has them", cuda},
-    {"ptx", "the instructions that NVRTC makes of them", ptx},
+    {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm, Device::Kind::Cpu},
+    {"asm", "the instructions of this machine", assembly, Device::Kind::Cpu},
+    {"cuda", "the loops in CUDA C++, as a card has them", cuda, Device::Kind::Cuda},
+    {"ptx", "the instructions that NVRTC makes of them", ptx, Device::Kind::Cuda},
     {"program", "what a call does in order: what it allocates, writes over and releases", program},
 }};
 

@@ -21,6 +21,7 @@ struct StageRow {
   std::string_view summary;  // one line, for help
   // A graph, or text. Throws OpError (Capture) for a graph that has no such stage.
   Value (*make)(const StageInput& input);
+  std::optional<Device::Kind> of = std::nullopt;  // code of kernels on that kind of device; none: of any
 };
 
 // Of a graph of its own: by the arguments that require gradients, or by all floats where none does.

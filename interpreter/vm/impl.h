@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interpreter/interpreter.h"
+#include "interpreter/vm/kept_frames.h"
 #include "interpreter/vm/modules.h"
 #include "interpreter/vm/vm.h"
 
@@ -10,6 +11,7 @@ namespace kiln::interp {
 struct Interpreter::Impl {
   Value main, prelude;  // keep the modules alive
   Modules modules;
+  std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
   Vm vm;
 
   explicit Impl(Interpreter& interpreter) : modules(interpreter), vm(interpreter) {}

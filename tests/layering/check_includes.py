@@ -39,6 +39,9 @@ KEPT_IN = {
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
     "pcre2": ("interpreter/host/",),
+    "cairo": ("interpreter/plot/raster/",),
+    "ft2build": ("interpreter/plot/raster/",),
+    "gif_lib": ("interpreter/plot/raster/",),
     "nlohmann": ("interpreter/", "lang/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
