@@ -213,8 +213,6 @@ class Complaint {
         return "expected `in` after the names of `for`" + but_found();
       case Tok::Else:
         return "expected `else` and another value after `… if condition`" + but_found();
-      case Tok::Colon:
-        return "expected `:` and a value after the key of a dict" + but_found();
       default:
         return "expected " + std::string(words(failure_.expected)) + after() + but_found();
     }
@@ -309,6 +307,7 @@ class Complaint {
     if (inside(Rule::Dict) && opened_after(Tok::FatArrow)) {
       return "a function with statements is written `fn(x) { … }`; after `=>` stands one expression";
     }
+    if (rule() == Rule::Dict && begins_value(kind)) return "an entry of a dict is written `key: value`";
     if (rule() == Rule::Annotation && inside(Rule::Call)) return "a named argument is written `name=value`";
     return "";
   }
