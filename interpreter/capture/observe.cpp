@@ -115,7 +115,7 @@ void Observer::look() {
     case Opcode::LoadUnset:
       return tracer_.stop("a variable is deleted");
     case Opcode::MatchParts:
-      return tracer_.read_all(r_[i_.b]);
+      return match_parts();
     case Opcode::MakeGenerator:
       return tracer_.stop("a generator is made");
     case Opcode::Yield:
