@@ -12,6 +12,7 @@
 #include "interpreter/shadow.h"
 #include "interpreter/values/collector.h"
 #include "interpreter/values/natives.h"
+#include "interpreter/vm/generator.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/kept_place.h"
 #include "interpreter/vm/members.h"
@@ -60,6 +61,7 @@ Interpreter::~Interpreter() {
   kiln::set_place_source({});
   kiln::timeline::set_line_source({});
   impl_->modules.clear();
+  Generator::forget_left();
   for (Value& slot : main_->slots) slot.clear();
   for (Value& slot : prelude_->slots) slot.clear();
   Collector::collect();
@@ -73,6 +75,7 @@ Interpreter::Outcome Interpreter::run(std::string name, std::string text) {
   } const at_the_end{*this};
   Outcome outcome;
   outcome.value = impl_->modules.run(*main_, name, std::move(text), outcome.has_value);
+  Generator::close_left(impl_->vm);
   settle();
   return outcome;
 }

@@ -25,7 +25,8 @@ Split split(std::string_view entry) {
 [[noreturn]] void unknown_command(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command* command : all_commands()) names.push_back(command->name);
-  const std::string_view near = lang::nearest(name, names);
+  const bool leaves = name == "exit" || name == "bye" || name == "q!" || name == "wq";
+  const std::string_view near = leaves ? "quit" : lang::nearest(name, names);
   command_error("NameError", "there is no command `:" + std::string(name) + "`",
                 near.empty() ? "`:help` lists the commands" : "did you mean `:" + std::string(near) + "`?");
 }
