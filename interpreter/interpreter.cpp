@@ -55,6 +55,7 @@ Interpreter::~Interpreter() {
   capture::forget_entries();
   kiln::set_warning_sink({});
   kiln::set_place_source({});
+  impl_->own_passes.clear();
   impl_->modules.clear();
   for (Value& slot : main_->slots) slot.clear();
   for (Value& slot : prelude_->slots) slot.clear();
@@ -174,6 +175,7 @@ void Interpreter::reset() {
     main_->slots[i].take(unset);
     main_->origins[i] = {};
   }
+  impl_->own_passes.clear();
   impl_->modules.forget_user_modules();
   Collector::collect();
 }
