@@ -202,7 +202,7 @@ constexpr NativeDef kNatives[] = {
      ">>> fn no_double_negation(g) {\n"
      "...   made_by = {n.name: n for n in g.nodes}\n"
      "...   for n in g.nodes {\n"
-     "...     if n.op == \"neg\" && n.inputs[0] in made_by && made_by[n.inputs[0]].op == \"neg\" {\n"
+     "...     if n.op == \"neg\" and n.inputs[0] in made_by and made_by[n.inputs[0]].op == \"neg\" {\n"
      "...       g = g.erase(n, by=made_by[n.inputs[0]].inputs[0])\n"
      "...     }\n"
      "...   }\n"
