@@ -60,6 +60,7 @@ Interpreter::~Interpreter() {
   kiln::set_warning_sink({});
   kiln::set_place_source({});
   kiln::timeline::set_line_source({});
+  impl_->own_passes.clear();
   impl_->modules.clear();
   Generator::forget_left();
   for (Value& slot : main_->slots) slot.clear();
@@ -181,6 +182,7 @@ void Interpreter::reset() {
     main_->slots[i].take(unset);
     main_->origins[i] = {};
   }
+  impl_->own_passes.clear();
   impl_->modules.forget_user_modules();
   Collector::collect();
 }
