@@ -33,6 +33,7 @@ std::span<const Command> picture_commands();   // dot html
 std::span<const Command> walking_commands();   // step
 std::span<const Command> entry_commands();     // guards entries breaks why hot
 std::span<const Command> file_commands();      // load reload save edit
+std::span<const Command> lesson_commands();    // lesson
 std::span<const Command> session_commands();   // reset set quit
 
 const std::vector<const Command*>& all_commands();

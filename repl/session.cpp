@@ -6,6 +6,7 @@
 #include "lang/parse.h"
 #include "repl/command.h"
 #include "repl/failure.h"
+#include "repl/lesson_progress.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
 
@@ -33,6 +34,14 @@ void Session::write(std::string_view text) {
 void Session::write_error(std::string_view text) {
   if (options_.err) return options_.err(text);
   result_.diagnostics += text;
+}
+
+LessonProgress& Session::lesson_progress() {
+  if (!lesson_progress_) {
+    lesson_progress_ =
+        std::make_unique<LessonProgress>(options_.state_folder ? options_.state_folder() : std::string());
+  }
+  return *lesson_progress_;
 }
 
 std::string Session::next_name() { return "<prompt:" + std::to_string(++count_) + ">"; }
@@ -106,7 +115,9 @@ Result Session::eval(std::string_view entry) {
       return finish(Status::Incomplete);
     }
     status = guarded(part, [&] {
-      if (!run_command(*this, part)) eval_text(part);
+      if (run_command(*this, part)) return;
+      eval_text(part);
+      if (lesson_progress_) check_exercise(*this);
     });
     if (status != Status::Done) break;
   }
