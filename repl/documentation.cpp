@@ -23,10 +23,11 @@ struct Receiver {
   std::string_view name;
 };
 // Types that have methods of their own, in the order in which a bare method name is looked for.
-constexpr std::array<Receiver, 13> kReceivers{{{Tag::Tensor, "tensor"},
+constexpr std::array<Receiver, 14> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::List, "list"},
                                                {Tag::Str, "str"},
                                                {Tag::Dict, "dict"},
+                                               {Tag::Set, "set"},
                                                {Tag::Tuple, "tuple"},
                                                {Tag::Range, "range"},
                                                {Tag::File, "file"},

@@ -30,6 +30,7 @@ struct Result {
 };
 
 class LessonProgress;
+class Debugger;
 class Walk;
 
 class Session {
@@ -66,6 +67,9 @@ class Session {
   // throws.
   Result eval_program(const std::string& name, std::string text, bool autoprint);
 
+  // The one whose entry runs now; null outside of entries.
+  static Session* current();
+
   // ---- For commands. These throw UserError. ----
 
   interp::Interpreter& interpreter() { return *interpreter_; }
@@ -88,6 +92,8 @@ class Session {
   std::unique_ptr<Walk>& walk() { return walk_; }
   // The lesson under way, and what was done of all (repl/lesson_progress.h).
   LessonProgress& lesson_progress();
+  // The calls of the last error, null when there is none (repl/debugger.h).
+  std::unique_ptr<Debugger>& debugger() { return debugger_; }
   // What Enter alone does after this entry.
   void on_enter(std::string entry) { on_enter_ = std::move(entry); }
   bool goes_on_with_enter() const { return !on_enter_.empty(); }
@@ -117,6 +123,7 @@ class Session {
   std::optional<lang::Diagnostic> last_error_;
   std::unique_ptr<Walk> walk_;
   std::unique_ptr<LessonProgress> lesson_progress_;  // when first asked for
+  std::unique_ptr<Debugger> debugger_;
   std::string on_enter_;
   int count_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "interpreter/capture/own_pass.h"
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/record.h"
@@ -25,14 +26,6 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
-  std::vector<std::pair<std::string_view, Value>> named;
-  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
-    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
-  }
-  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
-}
-
 Value graphs(Interpreter& interpreter, Args a) {
   const StageRow& stage = stage_named(text_argument(a[2], "stage"));
   const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
@@ -41,29 +34,41 @@ Value graphs(Interpreter& interpreter, Args a) {
   return list_value(std::move(all));
 }
 
-Value cost_value(const jit::NodeCost& cost) {
+Value cost_value(const jit::NodeCost& cost, jit::Stage stage) {
   static const Value* const type = new Value(record_type(
       "KernelCost",
       "What a kernel or library call takes: `name`, the `ops` it does, `bytes` of the elements it reads and "
-      "writes, `flops`, `seconds`, and `share`: the least time that memory or arithmetic of this machine "
-      "would "
-      "take, by `seconds`. `flops` and `share` are none where they are not known.",
-      {"name", "ops", "bytes", "flops", "seconds", "share", "text"}));
+      "writes, `flops`, `seconds`, and `share`: the least time that the nearer `roof` of this machine "
+      "(\"L1\" "
+      "\"L2\" \"L3\" \"memory\" \"arithmetic\") would take, by `seconds`. `flops`, `share` and `roof` are "
+      "none "
+      "where they are not known. `stage` is \"forward\" or \"backward\" where an argument requires a "
+      "gradient, "
+      "else \"functional\".",
+      {"name", "ops", "bytes", "flops", "seconds", "share", "roof", "stage", "text"}));
   std::vector<Value> ops;
   for (const Op* each : cost.ops) ops.emplace_back(each->name());
   return make_record(*type, {Value(cost.node->op->name()), list_value(std::move(ops)), Value(cost.bytes),
                              cost.flops ? Value(*cost.flops) : Value(), Value(cost.seconds),
                              cost.share ? Value(*cost.share) : Value(),
+                             cost.share ? Value(cost.roof) : Value(), Value(jit::name(stage)),
                              Value(fmt::format("{}: {} bytes", cost.node->op->name(), cost.bytes))});
+}
+
+// A graph without gradients runs as its functional form.
+jit::Stage stage_of(const CapturedGraph& part) {
+  return part.graph.stage == jit::Stage::Captured ? jit::Stage::Functional : part.graph.stage;
 }
 
 Value kernels(Interpreter& interpreter, Args a) {
   const CapturedCall call = call_of(interpreter, a[0], a[1], a[2]);
   std::vector<Value> all;
   for (const CapturedGraph* each : call.graphs()) {
-    const Value fused = stage_value(stage_named("fused"), *each, call.remove);
-    for (const jit::NodeCost& cost : jit::measure(graph_of(fused), each->arguments))
-      all.push_back(cost_value(cost));
+    for (const CapturedGraph& part : what_runs(*each)) {
+      const Value fused = stage_value(stage_named("fused"), part, call.remove);
+      for (const jit::NodeCost& cost : jit::measure(graph_of(fused), part.arguments))
+        all.push_back(cost_value(cost, stage_of(part)));
+    }
   }
   return list_value(std::move(all));
 }
@@ -223,6 +228,14 @@ constexpr NativeDef kNatives[] = {
 }  // namespace
 
 namespace host {
+
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+  std::vector<std::pair<std::string_view, Value>> named;
+  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
+    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
+  }
+  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
+}
 
 const jit::Pass* find_pass_named(Interpreter& interpreter, std::string_view name) {
   if (capture::find_own_pass(interpreter, name) != nullptr) return nullptr;

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "interpreter/host/graph_stages.h"
 #include "interpreter/values/value.h"
 #include "jit/passes/recipes.h"
 
@@ -13,6 +14,8 @@ class Interpreter;
 
 namespace kiln::interp::host {
 
+// The call f(*arguments, **by_name), of a tuple and a dict.
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name);
 // Of the arguments f, args, stage, named.
 Value graph_of_call(Interpreter& interpreter, std::span<Value> arguments);
 // The pass of Kiln's of that name; null for one that the program has registered. ValueError that names the

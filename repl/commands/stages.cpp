@@ -4,6 +4,7 @@
 #include <array>
 
 #include "interpreter/capture/own_pass.h"
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/text/print_tensor.h"
@@ -108,25 +109,11 @@ void saved(Session& session, std::string_view text) {
   });
 }
 
-// Where an argument requires a gradient, forward and backward are what runs.
-std::vector<CapturedGraph> what_runs(const CapturedGraph& captured) {
-  if (interp::host::wants_no_gradient(captured)) return {captured};
-  try {
-    const jit::Partition parts = interp::host::gradients_of(captured).parts;
-    std::vector<CapturedGraph> both(2);
-    both[0].graph = parts.forward;
-    both[1].graph = parts.backward;
-    return both;
-  } catch (const OpError&) {  // there is no graph of its gradients
-    return {captured};
-  }
-}
-
 // Beside the graph what each kernel is made of, and why the rest is apart.
 void fused(Session& session, std::string_view text) {
   const StageRow& row = interp::host::stage_named("fused");
   for_each_part(session, "fused", text, [&](const CapturedGraph& each, const CapturedCall& call) {
-    for (const CapturedGraph& part : what_runs(each)) {
+    for (const CapturedGraph& part : interp::host::what_runs(each)) {
       const Value stage = interp::host::stage_value(row, part, call.remove);
       session.write(stage_text(session, stage));
       session.write(jit::fusion_text(interp::graph_of(stage)));
@@ -137,7 +124,7 @@ void fused(Session& session, std::string_view text) {
 void program(Session& session, std::string_view text) {
   const StageRow& row = interp::host::stage_named("program");
   for_each_part(session, "program", text, [&](const CapturedGraph& each, const CapturedCall& call) {
-    for (const CapturedGraph& part : what_runs(each))
+    for (const CapturedGraph& part : interp::host::what_runs(each))
       session.write(stage_text(session, interp::host::stage_value(row, part, call.remove)));
   });
 }
