@@ -50,6 +50,7 @@ void check_exercise(Session& session) {
   if (progress.exercise == nullptr || !holds(session, *progress.exercise->exercise)) return;
   progress.note_done(*progress.lesson, *progress.exercise);
   progress.exercise = nullptr;
+  session.interpreter().flush();
   const bool was_last = progress.next == progress.lesson->sections.size();
   session.write(paint("Done: the exercise is solved.", style::kAdded, session.color()) +
                 (was_last ? " It was the last part of this lesson.\n" : " `:lesson next` goes on.\n"));

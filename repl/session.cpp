@@ -187,6 +187,7 @@ void Session::reset() {
   script_.clear();
   last_error_.reset();
   walk_.reset();
+  lesson_progress_.reset();
   debugger_.reset();
 }
 

@@ -66,6 +66,7 @@ void run_example(Session& session, const std::string& entry) {
     if (error.diagnostic().kind == "Interrupted") throw;
     session.report(error.diagnostic());
   }
+  session.interpreter().flush();
 }
 
 void show_code(Session& session, const std::string& code) {
