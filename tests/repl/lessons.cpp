@@ -54,8 +54,9 @@ TEST_CASE("exercises are open before their answers and done after them", "[lesso
       CHECK_FALSE(holds(session, *section.exercise));
       const std::string printed = run(session, section.exercise->answer);
       INFO(printed);
-      CHECK(holds(session, *section.exercise, &why));
+      const bool done = holds(session, *section.exercise, &why);
       INFO(why);
+      CHECK(done);
       CHECK_FALSE(section.exercise->hint.empty());
     }
     INFO(lesson.number);
