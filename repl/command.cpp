@@ -75,7 +75,7 @@ const std::vector<const Command*>& all_commands() {
     for (const auto part :
          {asking_commands(), looking_commands(), device_commands(), overview_commands(), stage_commands(),
           kernel_commands(), picture_commands(), walking_commands(), debugging_commands(), entry_commands(),
-          timing_commands(), profiling_commands(), file_commands(), session_commands()}) {
+          timing_commands(), profiling_commands(), file_commands(), lesson_commands(), session_commands()}) {
       for (const Command& command : part) all.push_back(&command);
     }
     return all;

@@ -7,8 +7,11 @@
 #include <optional>
 #include <vector>
 
+#include "interpreter/values/objects.h"
+#include "repl/documentation.h"
 #include "tensor/backend.h"
 #include "tensor/cuda/kernel_headers.h"
+#include "tensor/op_names.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::repl {
@@ -176,6 +179,13 @@ std::string row_text(const Op& op) {
                                     : op.decompose != nullptr ? "its body over smaller ops"
                                                               : "none on the CPU";
   text += fmt::format("  computed by: {}\n  compiled as: {}\n", computed, compiled_as(op));
+  return text;
+}
+
+std::string rows_of(const interp::Value& function) {
+  std::string text;
+  if (!function.is(interp::Tag::Native)) return text;
+  for (const Op* op : ops_named(own_name(function.as<interp::Native>().name))) text += row_text(*op);
   return text;
 }
 

@@ -91,14 +91,6 @@ void doc(Session& session, std::string_view argument) {
   session.write(render(*page, session.color()));
 }
 
-// The rows of the op table that a function is; empty for others.
-std::string rows_of(const interp::Value& value) {
-  std::string text;
-  if (!value.is(interp::Tag::Native)) return text;
-  for (const Op* op : ops_named(value.as<interp::Native>().name)) text += row_text(*op);
-  return text;
-}
-
 void source(Session& session, std::string_view argument) {
   if (argument.empty()) usage_error(*find_command("source"), "name what you want to see the source of");
   const auto value = find_documented(session, argument);
