@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "jit/loops/kernel_op.h"
 #include "jit/pipeline/fused_text.h"
 #include "repl/page/links.h"
@@ -21,6 +23,28 @@ void link_wholes(PageTable& table, const jit::CodeLines& lines) {
   }
 }
 
+std::vector<const jit::Node*> nodes_of_kernels(const jit::Graph& fused,
+                                               const std::vector<jit::FusedKernel>& kernels) {
+  std::vector<const jit::Node*> nodes;
+  for (const jit::FusedKernel& each : kernels)
+    nodes.push_back(&*std::ranges::find(fused.nodes, each.op, &jit::Node::op));
+  return nodes;
+}
+
+// Do the nodes within kernels come from what the kernels come from? Not so where the graph was given as it
+// is, fused: then its own nodes were numbered, and those within are of another graph.
+bool has_lineage_of_members(const std::vector<jit::FusedKernel>& kernels,
+                            const std::vector<const jit::Node*>& nodes) {
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    const std::span<const int> whole = nodes[k]->place.lineage.nodes();
+    for (const int member : kernels[k].nodes) {
+      const jit::Node& node = kernels[k].source->nodes[at(member)];
+      if (!std::ranges::includes(whole, node.place.lineage.nodes())) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Ancestry add_fused(CallPage& page, const std::string& title, const jit::Graph& fused, const Ancestry& from) {
@@ -28,6 +52,8 @@ Ancestry add_fused(CallPage& page, const std::string& title, const jit::Graph& f
   PageTable& table = page.tables.back();
   const std::vector<jit::FusedKernel> kernels = jit::kernels_of(fused);
   const jit::Graph& source = kernels.empty() ? fused : *kernels.front().source;
+  const std::vector<const jit::Node*> kernel_nodes = nodes_of_kernels(fused, kernels);
+  const bool is_made_here = has_lineage_of_members(kernels, kernel_nodes);
   Ancestry members{nodes.table, NodeLines(source.nodes.size(), -1)};
   std::vector<std::vector<LineId>> of_kernel(kernels.size());
   LineId head = -1;
@@ -36,21 +62,21 @@ Ancestry add_fused(CallPage& page, const std::string& title, const jit::Graph& f
     PageLine& line = table.lines.emplace_back();
     line.text = each.text;
     for (const int node : each.nodes) {
-      for (const LineId to : lines_of_lineage(source.nodes[at(node)], from)) add_link(line.from, to);
+      if (is_made_here) add_links(line.from, lines_of_lineage(source.nodes[at(node)], from));
     }
     if (each.kernel < 0) continue;
     if (each.nodes.empty()) {
       head = id;
-    } else {
-      members.lines[at(each.nodes[0])] = id;
-      table.lines[at(head - table.first)].of.push_back(id);
-      of_kernel[at(each.kernel)].push_back(id);
+      continue;
     }
+    if (!is_made_here) line.from = lines_of_lineage(*kernel_nodes[at(each.kernel)], from);
+    members.lines[at(each.nodes[0])] = id;
+    table.lines[at(head - table.first)].of.push_back(id);
+    of_kernel[at(each.kernel)].push_back(id);
   }
   for (std::size_t k = 0; k < kernels.size(); ++k) {
-    for (std::size_t n = 0; n < fused.nodes.size(); ++n) {
-      if (fused.nodes[n].op == kernels[k].op) table.lines[at(nodes.lines[n] - table.first)].of = of_kernel[k];
-    }
+    const auto node = static_cast<std::size_t>(kernel_nodes[k] - fused.nodes.data());
+    table.lines[at(nodes.lines[node] - table.first)].of = of_kernel[k];
   }
   return members;
 }

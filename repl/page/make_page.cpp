@@ -46,6 +46,7 @@ class Stretch {
     functional(captured);
     const std::vector<Ancestry> parts = gradients(captured);
     std::vector<CapturedGraph> runs = host::what_runs(captured_);
+    if (runs.size() > 1 && parts.empty()) runs = {captured_};
     const bool is_pair = runs.size() > 1;
     for (std::size_t k = 0; k < runs.size(); ++k) {
       if (is_pair) replay(runs[k].graph, runs[k].arguments, static_cast<std::size_t>(parts[k].table));

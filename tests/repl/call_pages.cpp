@@ -156,6 +156,20 @@ TEST_CASE("stages of a page are as the commands show them") {
   }
 }
 
+TEST_CASE("a fused graph that is given as it is has a page of its own nodes") {
+  Session session{{}};
+  define(session);
+  session.eval("g = graph(graph(net, x, a, b, stage=\"forward\"), stage=\"fused\")");
+  const Tables tables(data_of(page_of(session, "g")));
+  int members = 0;
+  tables.each_line("fused", [&](int line, const std::string& text) {
+    if (!text.starts_with("  %") || text.find("relu") == std::string::npos) return;
+    ++members;
+    CHECK(tables.captured(line).size() == 1);
+  });
+  CHECK(members == 2);
+}
+
 TEST_CASE("parameters of a page go by their paths") {
   Session session{{}};
   session.eval("import nn");
