@@ -38,6 +38,9 @@ KEPT_IN = {
     "readline": ("repl/",),
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
+    "cairo": ("interpreter/plot/raster/",),
+    "ft2build": ("interpreter/plot/raster/",),
+    "gif_lib": ("interpreter/plot/raster/",),
     "nlohmann": ("interpreter/", "lang/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }

@@ -28,6 +28,7 @@ OTHER_WORDS = {
     "interpreter/host/list_methods.cpp": "index",
     "interpreter/host/math.cpp": "max min",
     "interpreter/host/plain_methods.cpp": "index trace",
+    "interpreter/host/plot_call.cpp": "linear log",  # scales of axes
     "interpreter/host/str_case_methods.cpp": "fill",
     "interpreter/host/str_methods.cpp": "sub",
     "interpreter/host/tensor_methods.cpp": "shape",
