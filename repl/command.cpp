@@ -25,7 +25,8 @@ Split split(std::string_view entry) {
 [[noreturn]] void unknown_command(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command* command : all_commands()) names.push_back(command->name);
-  const std::string_view near = lang::nearest(name, names);
+  const bool leaves = name == "exit" || name == "bye" || name == "q!" || name == "wq";
+  const std::string_view near = leaves ? "quit" : lang::nearest(name, names);
   command_error("NameError", "there is no command `:" + std::string(name) + "`",
                 near.empty() ? "`:help` lists the commands" : "did you mean `:" + std::string(near) + "`?");
 }
@@ -50,9 +51,10 @@ void usage_error(const Command& command, std::string message) {
 const std::vector<const Command*>& all_commands() {
   static const std::vector<const Command*> commands = [] {
     std::vector<const Command*> all;
-    for (const auto part : {asking_commands(), looking_commands(), device_commands(), overview_commands(),
-                            stage_commands(), kernel_commands(), picture_commands(), walking_commands(),
-                            entry_commands(), timing_commands(), file_commands(), session_commands()}) {
+    for (const auto part :
+         {asking_commands(), looking_commands(), device_commands(), overview_commands(), stage_commands(),
+          kernel_commands(), picture_commands(), walking_commands(), debugging_commands(), entry_commands(),
+          timing_commands(), profiling_commands(), file_commands(), session_commands()}) {
       for (const Command& command : part) all.push_back(&command);
     }
     return all;

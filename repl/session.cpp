@@ -3,9 +3,12 @@
 #include <filesystem>
 
 #include "interpreter/values/natives.h"
+#include "interpreter/vm/impl.h"
 #include "lang/parse.h"
 #include "repl/command.h"
+#include "repl/debugger.h"
 #include "repl/failure.h"
+#include "repl/functions.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
 
@@ -19,8 +22,11 @@ Session::Session(Options options) : options_(std::move(options)) {
   settings.backend = options_.backend;
   settings.capture_share = options_.capture_share;
   settings.out = [this](std::string_view text) { write(text); };
+  settings.keeps_frames = true;
+  settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
   interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));
+  install_functions(*this);
 }
 
 Session::~Session() = default;
@@ -73,20 +79,34 @@ Status Session::fail(std::string_view entry) {
                                   : "the session goes on; a script that reproduces this is in " + path;
   }
   report(failure.diagnostic);
+  const std::string kind = failure.diagnostic.kind;
   // A slip in a command is not what `:bt` is asked about.
   if (!failure.diagnostic.labels.empty()) last_error_ = std::move(failure.diagnostic);
+  if (auto frames = std::exchange(interpreter_->impl().kept_frames, {});
+      !frames.empty() && !is_command(entry))
+    debugger_ = std::make_unique<Debugger>(std::move(frames));
   return failure.exit_code == kExitInterrupted ? Status::Interrupted : Status::Error;
 }
+
+namespace {
+
+Session* running = nullptr;
+
+}  // namespace
+
+Session* Session::current() { return running; }
 
 Status Session::guarded(std::string_view entry, const std::function<void()>& work) {
   Status status = Status::Done;
   result_.exit_code = 0;
   current_entry_ = entry;
+  Session* const before = std::exchange(running, this);
   try {
     work();
   } catch (...) {
     status = fail(entry);
   }
+  running = before;
   interpreter_->flush();
   current_entry_ = {};
   return status;
@@ -156,6 +176,7 @@ void Session::reset() {
   script_.clear();
   last_error_.reset();
   walk_.reset();
+  debugger_.reset();
 }
 
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {

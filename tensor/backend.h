@@ -36,7 +36,8 @@ struct CountedOutputs {
 };
 using CountFn = CountedOutputs (*)(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream);
 
-// Does a kernel apply to these operands? Else the row's body runs.
+// Does a kernel apply to these operands? Else the row's body runs. Where `has_kernel_for` is asked of the row
+// it is decided by types and attributes.
 using TakesFn = bool (*)(const Op& op, const Attrs& attrs, Inputs inputs);
 
 // How one device computes one row.
@@ -116,12 +117,19 @@ bool is_here(Device device);
 std::vector<Device> devices();
 // Throws OpError (Device) for a device that is not here.
 Backend& backend_of(Device device);
+// Waits until all devices have done what this thread's streams were given: they work beside the program.
+void synchronize_devices();
 // Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
 void set_backend(Device device, Backend* backend);
 
 // Is the op computed as one there, beside its body if it has one? A kernel gives new tensors, where a body
 // may give views.
 bool has_kernel(const Op& op, Device device = {});
+// The same where its operands are; on the CPU where none of them is a tensor.
+bool has_kernel(const Op& op, Inputs inputs);
+// Does the device of the first operand have a kernel that applies to these? Types alone are looked at, so
+// that the answer is the same where a body is traced.
+bool has_kernel_for(const Op& op, Inputs inputs, const Attrs& attrs);
 // May an in-place form of the op compute straight into its target there?
 bool is_direct(const Op& op, Device device = {});
 // Why the host computes the op for that device; empty where it does not.

@@ -39,6 +39,8 @@ struct Scatter {
 };
 // A call that hands out its result as it is made.
 struct Library {};
+// A library's place taken by a kernel for the whole op.
+struct OwnKernel {};
 // One number everywhere: this one, or the first operand.
 struct Fill {
   std::optional<std::int64_t> number{};
@@ -67,6 +69,7 @@ class Lowering {
   Lowering(lowering::Gather facts) : kind_(Gather), facts_(facts) {}
   Lowering(lowering::Scatter facts) : kind_(Scatter), facts_(facts) {}
   Lowering(lowering::Library facts) : kind_(Library), facts_(facts) {}
+  Lowering(lowering::OwnKernel facts) : kind_(Library), facts_(facts) {}
   Lowering(lowering::Fill facts) : kind_(Create), facts_(facts) {}
   Lowering(lowering::Draw facts) : kind_(Create), facts_(facts) {}
 
@@ -80,7 +83,7 @@ class Lowering {
  private:
   Kind kind_;
   std::variant<std::monostate, lowering::Reduce, lowering::Gather, lowering::Scatter, lowering::Library,
-               lowering::Fill, lowering::Draw>
+               lowering::OwnKernel, lowering::Fill, lowering::Draw>
       facts_{};
 };
 

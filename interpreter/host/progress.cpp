@@ -51,6 +51,7 @@ std::int64_t total_of(Interpreter& interpreter, const Value& xs, const Value& gi
     case Tag::Tuple:
       return static_cast<std::int64_t>(items_of(xs)->size());
     case Tag::Dict:
+    case Tag::Set:
       return static_cast<std::int64_t>(xs.as<Dict>().size());
     case Tag::Range:
       return xs.as<Range>().iterations();

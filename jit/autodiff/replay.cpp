@@ -8,6 +8,7 @@
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/layouts.h"
+#include "tensor/backend.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
@@ -266,7 +267,8 @@ Tensors Replay::run(const Op& op, Inputs inputs, const Attrs& attrs) {
       return {copy};
     }
   }
-  return has_no_kernel(op) ? op.decompose(op, inputs, attrs) : note(op, inputs, attrs);
+  const bool is_body = differentiates_by_body(op) && !has_kernel(op, inputs);
+  return is_body ? op.decompose(op, inputs, attrs) : note(op, inputs, attrs);
 }
 
 void Replay::write(const Op& op, Inputs inputs, const Attrs&) {

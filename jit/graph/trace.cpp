@@ -129,7 +129,6 @@ int Fragment::view_root(std::size_t output) const {
 bool is_composite(const Op& op) { return op.lowering == Lowering::Composite && op.view == nullptr; }
 bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite && !custom_function(op); }
 bool expands_nothing(const Op&) { return false; }
-bool has_no_kernel(const Op& op) { return differentiates_by_body(op) && !has_kernel(op); }
 
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,
                               const SymbolValues& hints, bool (*expands)(const Op&)) {

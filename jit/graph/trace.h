@@ -70,7 +70,6 @@ std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> op
 bool is_composite(const Op& op);            // has a body over smaller ops
 bool differentiates_by_body(const Op& op);  // is recorded by the tape as the smaller ops of its body
 bool expands_nothing(const Op& op);
-bool has_no_kernel(const Op& op);  // likewise, and is the smaller ops also where nothing is recorded
 
 // Appends the steps, with `operands` in the slots of the inputs, and gives all slots.
 std::vector<Operand> inline_steps(Builder& builder, const Fragment& fragment, std::vector<Operand> operands,

@@ -70,6 +70,7 @@ std::string_view kind_of(const Op& op) {
     case Lowering::View:
       return "is a view: what it shows is read where it lies";
     case Lowering::Library:
+      if (op.lowering.as<lowering::OwnKernel>() != nullptr) break;
       return "is a call of a library";
     case Lowering::Gather:
       return "reads at computed places";

@@ -47,6 +47,7 @@ const Kernels& column() {
     add_random_kernels(made);
     add_pooling_kernels(made);
     add_convolution_kernels(made);
+    add_attention_kernels(made);
     add_sorting_kernels(made);
     add_choice_kernels(made);
     add_unique_kernels(made);

@@ -13,6 +13,7 @@ void add_fold_kernels(Kernels& kernels);    // folds.cpp: sum prod amax amin, ma
 void add_scan_kernels(Kernels& kernels);    // scans.cpp: cumsum cumprod cummax cummin
 void add_random_kernels(Kernels& kernels);  // random.cpp: rand randn, their forms, randint bernoulli
 void add_convolution_kernels(Kernels& kernels);  // convolution.cpp: the convolution and its adjoints
+void add_attention_kernels(Kernels& kernels);    // attention.cpp: flash_attention and its derivative
 void add_move_kernels(Kernels& kernels);         // moves.cpp: cat stack flip constant_pad, scatters of views
 void add_counting_kernels(Kernels& kernels);     // true_places.cpp: nonzero repeat_interleave.counts
 void add_gather_kernels(Kernels& kernels);       // gathers.cpp: gather index_select embedding index

@@ -19,10 +19,15 @@ constexpr std::int64_t kBlocksOfMultiprocessor = 32;
 void run(Context& context, const Launch& launch, std::span<const Argument> arguments) {
   if (launch.threads == 0) return;
   check_interrupt();
-  const std::int64_t wanted = ceil_divide(launch.threads, std::int64_t{kThreadsOfBlock});
+  const std::int64_t wanted = ceil_divide(launch.threads, std::int64_t{launch.block});
   const auto blocks =
       static_cast<unsigned>(std::min(wanted, context.multiprocessors() * kBlocksOfMultiprocessor));
-  KernelWork work{launch.function, blocks, launch.shared_bytes, {}, {}};
+  if (launch.shared_bytes > 0) {  // beyond 48 KiB a function must ask for it
+    const auto bytes = static_cast<int>(launch.shared_bytes);
+    context.check("cuFuncSetAttribute",
+                  driver().api.cuFuncSetAttribute(launch.function, kFunctionMaxDynamicShared, bytes));
+  }
+  KernelWork work{launch.function, blocks, launch.block, launch.shared_bytes, {}, {}};
   for (const Argument& each : arguments) work.add(each);
   give(context, std::move(work));
   wait_where_awaited(context);

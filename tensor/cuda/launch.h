@@ -14,6 +14,7 @@ struct Launch {
   FunctionHandle function = nullptr;
   std::int64_t threads = 0;   // that have something to do; none: nothing is launched
   unsigned shared_bytes = 0;  // of dynamic shared memory of a block
+  unsigned block = kThreadsOfBlock;
 };
 
 // The bytes of arguments are read before this returns. Throws OpError (Device).

@@ -21,8 +21,8 @@ std::array<std::atomic<bool>, kMostCards> has_keeper{};
 std::size_t index_of(Device device) { return static_cast<std::size_t>(device.index); }
 
 Result given(const KernelWork& work, StreamHandle stream) {
-  return driver().api.cuLaunchKernel(work.function, work.blocks, 1, 1, kThreadsOfBlock, 1, 1,
-                                     work.shared_bytes, stream, work.pointers().data(), nullptr);
+  return driver().api.cuLaunchKernel(work.function, work.blocks, 1, 1, work.threads, 1, 1, work.shared_bytes,
+                                     stream, work.pointers().data(), nullptr);
 }
 Result given(const OtherWork& work, StreamHandle stream) { return work.give(stream); }
 std::string_view entry_of(const KernelWork&) { return "cuLaunchKernel"; }

@@ -25,7 +25,8 @@ struct Argument {
 // A kernel of Kiln's with its arguments.
 struct KernelWork {
   FunctionHandle function = nullptr;
-  unsigned blocks = 1, shared_bytes = 0;
+  unsigned blocks = 1, threads = kThreadsOfBlock;  // `threads`: of a block
+  unsigned shared_bytes = 0;
   std::vector<std::byte> arguments;  // one after the other, aligned as any type may be
   std::vector<std::size_t> places;   // where each begins, and where the last one ends
 

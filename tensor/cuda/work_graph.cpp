@@ -12,7 +12,8 @@ namespace {
 const DriverApi& api() { return driver().api; }
 
 bool is_same(const KernelWork& a, const KernelWork& b) {
-  return a.function == b.function && a.shared_bytes == b.shared_bytes && a.places == b.places;
+  return a.function == b.function && a.threads == b.threads && a.shared_bytes == b.shared_bytes &&
+         a.places == b.places;
 }
 bool has_same_arguments(const KernelWork& a, const KernelWork& b) {
   return a.blocks == b.blocks && a.arguments == b.arguments;
@@ -110,7 +111,7 @@ Result WorkGraph::change(GraphNodeHandle node, const KernelWork& work) {
   parameters.function = work.function;
   parameters.grid_x = work.blocks;
   parameters.grid_y = parameters.grid_z = parameters.block_y = parameters.block_z = 1;
-  parameters.block_x = kThreadsOfBlock;
+  parameters.block_x = work.threads;
   parameters.shared = work.shared_bytes;
   parameters.parameters = pointers.data();
   return api().cuGraphExecKernelNodeSetParams_v2(exec_, node, &parameters);

@@ -164,7 +164,7 @@ Tensors DualLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   bool any = false;
   for (const Tensor& input : inputs) any = any || (owns(input) && tangent_of(input));
   // Also without tangents: a body may give views, which must be views of this level.
-  if (is_composite(op) && (any || !has_kernel(op))) return run_body(op, inputs, attrs);
+  if (is_composite(op) && (any || !has_kernel(op, inputs))) return run_body(op, inputs, attrs);
   if (!any || op.has(kStopsGradient)) return compute(op, inputs, attrs);
   if (op.view != nullptr && !inputs[0].impl()->origin) {
     const Below below(*this);

@@ -52,7 +52,8 @@ Tensors GradLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   for (const Tensor& input : inputs) lifted.push_back(lift(input));
   const bool records = tape::sees(lifted);
   // Also where nothing is recorded: a body may give views, which must be views of this level.
-  if (op.vjp.missing == kComposite && (records || !has_kernel(op))) return run_body(op, lifted, attrs);
+  if (op.vjp.missing == kComposite && (records || !has_kernel(op, inputs)))
+    return run_body(op, lifted, attrs);
   return records ? tape::bind(op, lifted, attrs) : compute(op, lifted, attrs);
 }
 

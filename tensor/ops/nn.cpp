@@ -15,6 +15,7 @@ void add_nn_ops(OpTable& table) {
   add_max_pool_ops(table);
   add_average_pool_ops(table);
   add_attention_op(table);
+  add_flash_attention_ops(table);
 }
 
 }  // namespace kiln

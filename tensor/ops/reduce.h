@@ -23,16 +23,17 @@ void add_running_extremum_ops(OpTable& table);  // running_extremum.cpp: cummax 
 void add_softmax_ops(OpTable& table);  // softmax.cpp: softmax log_softmax and their derivatives' kernels
 
 // The parts of the nn family.
-void add_loss_ops(OpTable& table);            // losses.cpp: losses of numbers against numbers
-void add_class_loss_ops(OpTable& table);      // cross_entropy.cpp: nll_loss, cross_entropy
-void add_norm_ops(OpTable& table);            // norms.cpp: layer_norm rms_norm
-void add_batch_norm_ops(OpTable& table);      // batch_norm.cpp
-void add_group_norm_ops(OpTable& table);      // group_norm.cpp
-void add_channel_affine_ops(OpTable& table);  // channel_affine.cpp
-void add_convolution_ops(OpTable& table);     // convolution.cpp: the primitives of convolutions
-void add_conv_ops(OpTable& table);            // conv.cpp: conv1d conv2d and the transposed ones
-void add_max_pool_ops(OpTable& table);        // max_pool.cpp
-void add_average_pool_ops(OpTable& table);    // average_pool.cpp
-void add_attention_op(OpTable& table);        // attention.cpp: scaled_dot_product_attention
+void add_loss_ops(OpTable& table);             // losses.cpp: losses of numbers against numbers
+void add_class_loss_ops(OpTable& table);       // cross_entropy.cpp: nll_loss, cross_entropy
+void add_norm_ops(OpTable& table);             // norms.cpp: layer_norm rms_norm
+void add_batch_norm_ops(OpTable& table);       // batch_norm.cpp
+void add_group_norm_ops(OpTable& table);       // group_norm.cpp
+void add_channel_affine_ops(OpTable& table);   // channel_affine.cpp
+void add_convolution_ops(OpTable& table);      // convolution.cpp: the primitives of convolutions
+void add_conv_ops(OpTable& table);             // conv.cpp: conv1d conv2d and the transposed ones
+void add_max_pool_ops(OpTable& table);         // max_pool.cpp
+void add_average_pool_ops(OpTable& table);     // average_pool.cpp
+void add_attention_op(OpTable& table);         // attention.cpp: scaled_dot_product_attention
+void add_flash_attention_ops(OpTable& table);  // flash_attention.cpp: flash_attention and its derivative
 
 }  // namespace kiln

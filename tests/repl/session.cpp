@@ -10,20 +10,13 @@
 #include "repl/command.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
+#include "tests/repl/talk.h"
 
 using namespace kiln::repl;
 
 namespace {
 
 Session::Options plain() { return {}; }
-
-struct Talk {
-  Session session{plain()};
-  std::string operator()(std::string_view entry) {
-    const Result result = session.eval(entry);
-    return result.output + result.diagnostics;
-  }
-};
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 

@@ -166,6 +166,30 @@ Samples attention_samples() {
       {{real({1, 4, 2, 3}, 1), real({1, 2, 3, 3}, 2), real({1, 2, 3, 2}, 3), {}}, {{"enable_gqa", true}}}};
 }
 
+// Without queries that see nothing, whose logarithms are infinite.
+Samples flash_samples() {
+  const Tensor q = real({2, 3, 4}, 1), k = real({2, 5, 4}, 2), v = real({2, 5, 3}, 3);
+  const Tensor seen = make({3, 5}, DType::Bool, [](std::int64_t i) { return i % 3 != 0; });
+  return {{{q, k, v, {}}, {{"scale", 0.5}}},
+          {{q, k, v, {}}, {{"is_causal", true}, {"scale", 0.7}}},
+          {{q, k, v, seen}, {}},
+          {{q, k, v, real({2, 1, 5}, 4)}, {}},
+          {{real({2, 1, 3, 3}, 1), real({1, 2, 2, 3}, 2), real({2, 2}, 3), {}}, {}}};
+}
+// Each operand is its own: nothing says that the logarithms are those of the scores.
+Samples flash_backward_samples() {
+  Samples samples = flash_samples();
+  for (Sample& each : samples) {
+    const Tensor mask = each.inputs[3];
+    Dims sizes = call("flash_attention", each.inputs, each.attrs)[0].sizes();
+    const Tensor grad = real(sizes, 5);
+    sizes.pop_back();
+    each.inputs = {grad, each.inputs[0], each.inputs[1], each.inputs[2], real(sizes, 6), real(sizes, 7),
+                   mask};
+  }
+  return samples;
+}
+
 }  // namespace
 
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_samples() {
@@ -193,6 +217,8 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_sa
       {"avg_pool1d", line_samples},
       {"adaptive_avg_pool1d", adaptive_line_samples},
       {"scaled_dot_product_attention", attention_samples},
+      {"flash_attention", flash_samples},
+      {"flash_attention_backward", flash_backward_samples},
   };
   return kSamples;
 }

@@ -1,4 +1,5 @@
 """Instructions of PTX that compute, each as a statement of C++."""
+import matrices
 from operands import SIZES, c_type, put, unsigned, value
 
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
@@ -7,6 +8,8 @@ WHOLE_ROUNDINGS = {"rni", "rzi", "rmi", "rpi"}
 
 
 def convert(i):
+    if i.modifiers in (["rn", "f16x2", "f32"], ["rn", "bf16x2", "f32"]):
+        return matrices.rounded_pair(i)
     *modifiers, to, of = i.modifiers
     if to not in SIZES or of not in SIZES:
         i.fail("unknown conversion")

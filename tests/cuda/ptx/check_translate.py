@@ -100,6 +100,8 @@ CASES = [
     ("cvt.rzi.s32.f32 %r3, %f0", (f32(NAN),), 0),
     ("cvt.rn.f32.s32 %f3, %r0", (0x7FFFFFFF,), f32(2.0**31)),
     ("cvt.rn.f32.f64 %f3, %fd0", (f64(1e300),), f32(INF)),
+    ("cvt.rn.f16x2.f32 %r3, %f0, %f1", (f32(1.5), f32(-2.0**-24)), 0x3E008001),
+    ("cvt.rn.bf16x2.f32 %r3, %f0, %f1", (f32(1 + 2.0**-8), f32(INF)), 0x3F807F80),
     ("setp.ne.f32 %p1, %f0, %f0; selp.b32 %r3, 1, 0, %p1", (f32(NAN),), 0),
     ("setp.neu.f32 %p1, %f0, %f0; selp.b32 %r3, 1, 0, %p1", (f32(NAN),), 1),
     ("setp.nan.f32 %p1, %f0, %f1; selp.b32 %r3, 1, 0, %p1", (f32(1.0), f32(NAN)), 1),
@@ -110,7 +112,8 @@ REFUSED = ["add.f32 %f3, %f0, %f1", "mul.ftz.f32 %f3, %f0, %f1", "sqrt.approx.f3
            "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1", "add.sat.s32 %r3, %r0, %r1", "bar.sync 1, 64",
            "cvt.rn.f16.f32 %rs3, %f0", "cvt.rzi.ftz.s32.f32 %r3, %f0", "nosuch.u32 %r3, %r0", "mov.u32 %r3, %smid",
            "activemask.b32 %r3", "shfl.down.b32 %r3, %r0, %r1, %r2", "atom.global.add.noftz.f16 %rs3, [%rd0], %rs1",
-           "setp.lt.foo.u32 %p1, %r0, %r1"]
+           "setp.lt.foo.u32 %p1, %r0, %r1", "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%r2]",
+           "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r2}, {%f0, %f1, %f2, %f3}"]
 FAULTS = ["add.f32 %f3, %f0, %f1", "sub.f64 %fd3, %fd0, %fd1", "mul.ftz.f32 %f3, %f0, %f1", "mul.f32 %f3, %f0, %f1",
           "@%p1 mul.f32 %f3, %f0, %f1", "sqrt.approx.f32 %f3, %f0", "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1"]
 WIDTHS = {"rs": 16, "r": 32, "rd": 64, "f": 32, "fd": 64}

@@ -8,11 +8,12 @@ import re
 
 import arithmetic
 import flow
+import matrices
 import memory
 import threads
 from operands import SIZES, Instruction, TranslationError, identifier, number_bits
 
-HANDLERS = {**arithmetic.HANDLERS, **memory.HANDLERS, **flow.HANDLERS, **threads.HANDLERS}
+HANDLERS = {**arithmetic.HANDLERS, **memory.HANDLERS, **flow.HANDLERS, **threads.HANDLERS, **matrices.HANDLERS}
 # Of the compiler: signed numbers wrap and memory has no types, as on the device.
 CXX_OPTIONS = ("-std=c++20", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-shared", "-fPIC")
 

@@ -1,0 +1,101 @@
+#include "jit/loops/kernel_op.h"
+#include "jit/pipeline/fused_text.h"
+#include "repl/page/links.h"
+#include "repl/page/tables.h"
+
+namespace kiln::repl {
+namespace {
+
+std::size_t at(int i) { return static_cast<std::size_t>(i); }
+LineId next(const PageTable& table) { return table.first + static_cast<LineId>(table.lines.size()); }
+
+// Lines that are of a kernel as a whole, or of one of its passes, are about all lines of that.
+void link_wholes(PageTable& table, const jit::CodeLines& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].kernel < 0 || lines[i].line >= 0) continue;
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      const bool is_part = lines[k].kernel == lines[i].kernel && lines[k].line >= 0 &&
+                           (lines[i].pass < 0 || lines[i].pass == lines[k].pass);
+      if (is_part) table.lines[i].of.push_back(table.first + static_cast<LineId>(k));
+    }
+  }
+}
+
+}  // namespace
+
+Ancestry add_fused(CallPage& page, const std::string& title, const jit::Graph& fused, const Ancestry& from) {
+  const Ancestry nodes = add_graph(page, "fused", title, fused, from);
+  PageTable& table = page.tables.back();
+  const std::vector<jit::FusedKernel> kernels = jit::kernels_of(fused);
+  const jit::Graph& source = kernels.empty() ? fused : *kernels.front().source;
+  Ancestry members{nodes.table, NodeLines(source.nodes.size(), -1)};
+  std::vector<std::vector<LineId>> of_kernel(kernels.size());
+  LineId head = -1;
+  for (const jit::CodeLine& each : jit::fusion_lines(fused)) {
+    const LineId id = next(table);
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    for (const int node : each.nodes) {
+      for (const LineId to : lines_of_lineage(source.nodes[at(node)], from)) add_link(line.from, to);
+    }
+    if (each.kernel < 0) continue;
+    if (each.nodes.empty()) {
+      head = id;
+    } else {
+      members.lines[at(each.nodes[0])] = id;
+      table.lines[at(head - table.first)].of.push_back(id);
+      of_kernel[at(each.kernel)].push_back(id);
+    }
+  }
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    for (std::size_t n = 0; n < fused.nodes.size(); ++n) {
+      if (fused.nodes[n].op == kernels[k].op) table.lines[at(nodes.lines[n] - table.first)].of = of_kernel[k];
+    }
+  }
+  return members;
+}
+
+LoopsTable add_loops(CallPage& page, const std::string& title, const jit::CodeLines& lines,
+                     const Ancestry& fused) {
+  PageTable& table = add_table(page, "loops", title, fused.table);
+  LoopsTable loops{static_cast<int>(page.tables.size()) - 1};
+  for (const jit::CodeLine& each : lines) {
+    if (each.kernel >= 0) loops.lines.try_emplace({each.kernel, each.pass, each.line}, next(table));
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    for (const int node : each.nodes) {
+      if (fused.lines[at(node)] >= 0) add_link(line.from, fused.lines[at(node)]);
+    }
+  }
+  link_wholes(table, lines);
+  return loops;
+}
+
+void add_code(CallPage& page, std::string_view stage, const std::string& title, const jit::CodeLines& lines,
+              const LoopsTable& loops) {
+  PageTable& table = add_table(page, stage, title, loops.table);
+  for (const jit::CodeLine& each : lines) {
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    if (each.kernel < 0) continue;
+    // What is there for a pass as a whole comes from its loop, or else from the head of the kernel.
+    for (const auto& [pass, number] : {std::pair{each.pass, each.line}, {each.pass, -1}, {-1, -1}}) {
+      const auto found = loops.lines.find({each.kernel, pass, number});
+      if (found == loops.lines.end()) continue;
+      line.from = {found->second};
+      break;
+    }
+  }
+}
+
+void add_program(CallPage& page, const std::string& title, const jit::CodeLines& lines,
+                 const jit::Graph& graph, const Ancestry& from) {
+  PageTable& table = add_table(page, "program", title, from.table);
+  for (const jit::CodeLine& each : lines) {
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    for (const int node : each.nodes) line.from = lines_of_lineage(graph.nodes[at(node)], from);
+  }
+}
+
+}  // namespace kiln::repl
