@@ -10,6 +10,7 @@
 #include "interpreter/host/terminal_pictures.h"
 #include "interpreter/plot/clip.h"
 #include "interpreter/plot/contour.h"
+#include "interpreter/plot/figure_text.h"
 #include "interpreter/plot/layout.h"
 #include "interpreter/plot/marks.h"
 #include "interpreter/plot/png_data.h"
@@ -209,6 +210,41 @@ TEST_CASE("a picture is enlarged without being smoothed") {
   CHECK(at(49, 59) == Color{9, 8, 7});
   CHECK(at(9, 20) == Color{255, 255, 255});
   CHECK(at(50, 59) == Color{255, 255, 255});
+}
+
+TEST_CASE("of a picture, what the limits of the axes show is drawn") {
+  Panel panel;
+  panel.layers.emplace_back(Picture{3, 1, {1, 1, 1, 2, 2, 2, 3, 3, 3}});
+  const Ruler near{{0.9, 1.1}, false, 0, 1e4};
+  const Shapes shapes = marks_of(panel, near, {{-0.5, 0.5}, false, 10, 0});
+  const auto& image = std::get<Image>(shapes.front());
+  CHECK(image.rgb == std::vector<std::uint8_t>{2, 2, 2});
+  CHECK(image.box.left == near(0.5));
+  CHECK(image.box.right == near(1.5));
+  CHECK(marks_of(panel, {{7, 8}, false, 0, 1e4}, {{-0.5, 0.5}, false, 10, 0}).empty());
+}
+
+TEST_CASE("pictures and lines as coloured text") {
+  const Picture picture{1, 2, {1, 2, 3, 4, 5, 6}};
+  CHECK(picture_text(picture, 80, true) == "\x1b[38;2;1;2;3m\x1b[48;2;4;5;6m▀\x1b[0m\n");
+  Figure figure;
+  figure.panels.front().layers.emplace_back(Points{"a", {{9, 8, 7}}, {0, 1}, {0, 1}, 3, 1});
+  const std::string text = figure_text(figure, 20, 3, true);
+  CHECK(text.find("\x1b[38;2;9;8;7m⠈\x1b[0m") != std::string::npos);
+  CHECK(text.find("\x1b[38;2;9;8;7m⡀\x1b[0m") != std::string::npos);
+  CHECK(text.find("\x1b[38;2;9;8;7m⠐⠂\x1b[0m a\n") != std::string::npos);
+}
+
+TEST_CASE("an animation repeats its frames") {
+  const IndexedPicture frame{2, 3, {{1, 2, 3}, {4, 5, 6}}, {0, 1, 0, 1, 0, 1}};
+  const std::string gif = raster().gif({frame, frame}, 20);
+  CHECK(gif.starts_with(std::string("GIF89a\2\0\3\0", 10)));
+  CHECK(gif.ends_with(';'));
+  CHECK(gif.find("NETSCAPE2.0") != std::string::npos);
+  const std::string control("\x21\xf9\4\4\x14\0", 6);  // 20 hundredths of a second
+  const std::size_t first = gif.find(control);
+  REQUIRE(first != std::string::npos);
+  CHECK(gif.find(control, first + 1) != std::string::npos);
 }
 
 TEST_CASE("widths of text are those of the font that is drawn") {
