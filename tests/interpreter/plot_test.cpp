@@ -39,6 +39,9 @@ TEST_CASE("axes write round numbers, all alike") {
   CHECK(tick_texts({0, 4e-9}, false, 2) == Texts{"0", "2e-09", "4e-09"});
   CHECK(tick_texts({-2, 2}, true, 4) == Texts{"0.01", "0.1", "1", "10", "100"});
   CHECK(tick_texts({0, 0.7}, true, 4) == Texts{"1", "2", "3", "4", "5"});
+  Axis reversed;
+  reversed.is_reversed = true;
+  CHECK(ticks(reversed, {{0, 2}}, 2).front().text == "2");
   CHECK(tick_texts({0, 12}, true, 2) == Texts{"1", "1000", "1e+06", "1e+09", "1e+12"});
 }
 
@@ -194,6 +197,24 @@ TEST_CASE("a figure as pixels has its title, names and legend") {
     ++words;
   }
   CHECK(words == 7);  // the title, the name of x, five numbers
+}
+
+TEST_CASE("names of bars are all written, upwards where they are long") {
+  for (const std::size_t length : {1, 30}) {
+    Figure figure;
+    Panel& panel = figure.panels.front();
+    panel.layers.emplace_back(Bars{"", {}, {{-0.4, 0.4}, {0.6, 1.4}, {1.6, 2.4}}, {1, 2, 3}});
+    for (int i = 0; i < 3; ++i) panel.x.names.emplace_back(i, std::string(length, 'n'));
+    int names = 0;
+    for (const Shape& shape : laid_out(figure, 320, 400).shapes) {
+      const auto* const words = std::get_if<Words>(&shape);
+      if (words == nullptr || words->text != std::string(length, 'n')) continue;
+      CHECK(words->upright == (length == 30));
+      CHECK(words->at.y + (words->upright ? text_width(words->text, words->size) : 0) < 400);
+      ++names;
+    }
+    CHECK(names == 3);
+  }
 }
 
 TEST_CASE("a picture is enlarged without being smoothed") {
