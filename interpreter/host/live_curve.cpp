@@ -26,6 +26,7 @@ plot::Figure figure_of(Interpreter& interpreter, const std::vector<Value>& all) 
   line.y = elements_of(tensor_from(interpreter, list_value(std::move(some)), kiln::DType::F64));
   if (line.y.size() != line.x.size()) raise("TypeError", "progress: `curve` is a list of numbers");
   plot::Figure figure;
+  figure.panels.front().x.is_counted = true;
   figure.panels.front().layers.emplace_back(std::move(line));
   return figure;
 }
