@@ -180,8 +180,11 @@ constexpr NativeDef kNatives[] = {
      "1\")\n2",
      eval_text},
     {"here()", "The folder of the running script.", here},
-    {"progress(xs, desc=\"\", total=none)",
-     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left.", progress},
+    {"progress(xs, desc=\"\", total=none, curve=none)",
+     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left, and below "
+     "it the "
+     "numbers of the list `curve`, to which the loop appends.",
+     progress},
 };
 
 }  // namespace

@@ -210,6 +210,7 @@ constexpr std::pair<const char*, const char*> kCycles[] = {
     {"reversed", "l.append(reversed(l))"},
     {"iter of a function", "l.append(iter(() => l, 1))"},
     {"progress", "l.append(progress(l))"},
+    {"the curve of progress", "l.append(progress([], curve=l))"},
     {"iterator of a tensor with a hook", "l[0].requires_grad_().register_hook(g => it); it = iter(l[0])"},
     {"value_and_grad", "l.append(value_and_grad(x => l))"},
     {"vmap", "l.append(vmap(x => l))"},
