@@ -66,6 +66,9 @@ std::optional<std::size_t> element_at(std::span<const std::int64_t> place, const
   return static_cast<std::size_t>(element);
 }
 
+// The sign of a nan says nothing.
+double without_sign(double x) { return std::isnan(x) ? NAN : x; }
+
 // "%x: f32[3], from -2 to 3, 1 nan, at [1]: -1".
 std::string about(const std::string& name, const Tensor& x, std::span<const std::int64_t> place,
                   const Dims& result) {
@@ -84,7 +87,7 @@ std::string about(const std::string& name, const Tensor& x, std::span<const std:
   }
   const std::optional<std::size_t> element = element_at(place, x.sizes(), result);
   if (element && *element < elements.all().size())
-    text += fmt::format(", at [{}]: {:.6g}", fmt::join(place, ", "), elements.all()[*element]);
+    text += fmt::format(", at [{}]: {:.6g}", fmt::join(place, ", "), without_sign(elements.all()[*element]));
   return text;
 }
 
