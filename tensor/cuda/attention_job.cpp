@@ -115,7 +115,8 @@ AttentionCall attention_call(const AttentionOperands& given, bool finds_alike) {
 
 std::optional<AttentionForm> attention_form(const Context& context, const AttentionOperands& operands,
                                             int staying) {
-  constexpr std::int64_t kWidthUnit = 32, kRowsOfWarp = 16, kUnitsFrom = 80, kStaticBytes = 4096;
+  constexpr std::int64_t kWidthUnit = 32, kRowsOfWarp = 16, kUnitsFrom = 80;
+  constexpr std::int64_t kReserved = 4096;  // for the system and for variables of functions
   const DType dtype = operands.query.dtype();
   AttentionForm form{.dtype = dtype,
                      .by_units = size_of(dtype) == 2 && context.card().capability >= kUnitsFrom,
@@ -131,11 +132,16 @@ std::optional<AttentionForm> attention_form(const Context& context, const Attent
   };
   // Scores of a tile are in registers: fewer columns where they are wide or two for each.
   const std::int64_t most_columns = 64 / (form.is_wide() ? 2 : 1) / staying;
-  const std::int64_t limit = context.attribute(kSharedPerBlockOptIn) - kStaticBytes;
+  // Two blocks on a multiprocessor, so that one computes while the other waits; or else what a block may
+  // have.
+  const std::int64_t limits[] = {context.attribute(kSharedPerMultiprocessor) / 2,
+                                 context.attribute(kSharedPerBlockOptIn)};
   for (form.warps = 4; form.warps > 0; form.warps /= 2) {
-    for (form.columns = most_columns; form.columns >= 16; form.columns /= 2) {
-      form.bytes = bytes(form.warps, form.columns);
-      if (form.bytes <= limit) return form;
+    for (const std::int64_t most : limits) {
+      for (form.columns = most_columns; form.columns >= 16; form.columns /= 2) {
+        form.bytes = bytes(form.warps, form.columns);
+        if (form.bytes <= most - kReserved) return form;
+      }
     }
   }
   return std::nullopt;
