@@ -7,6 +7,7 @@
 #include "interpreter/vm/arguments.h"
 #include "repl/definition.h"
 #include "repl/documentation.h"
+#include "repl/op_row.h"
 #include "repl/variables.h"
 
 namespace kiln::repl {
@@ -52,6 +53,7 @@ Value source(Interpreter&, Args a) {
     of = found ? *found : Value();
   }
   const auto definition = definition_of(of);
+  if (!definition && !rows_of(of).empty()) return Value(rows_of(of));
   if (!definition)
     interp::raise("ValueError", "its source is part of kiln itself",
                   "functions and structs of programs have source");
@@ -69,7 +71,8 @@ constexpr interp::NativeDef kNatives[] = {
      ">>> doc(\"relu\").split(\"\\n\")[0]\n'relu(x: tensor)'",
      doc},
     {"source(f)",
-     "The text that defined a function or struct, given itself or by name; `??name` prints it.\n"
+     "The text that defined a function or struct, given itself or by name; of an op its row in the op table. "
+     "`??name` prints it.\n"
      ">>> fn double(x) = 2 * x\n>>> source(double)\n'fn double(x) = 2 * x'",
      source},
 };

@@ -9,6 +9,7 @@
 #include "repl/debugger.h"
 #include "repl/failure.h"
 #include "repl/functions.h"
+#include "repl/lesson_progress.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
 
@@ -39,6 +40,14 @@ void Session::write(std::string_view text) {
 void Session::write_error(std::string_view text) {
   if (options_.err) return options_.err(text);
   result_.diagnostics += text;
+}
+
+LessonProgress& Session::lesson_progress() {
+  if (!lesson_progress_) {
+    lesson_progress_ =
+        std::make_unique<LessonProgress>(options_.state_folder ? options_.state_folder() : std::string());
+  }
+  return *lesson_progress_;
 }
 
 std::string Session::next_name() { return "<prompt:" + std::to_string(++count_) + ">"; }
@@ -126,7 +135,9 @@ Result Session::eval(std::string_view entry) {
       return finish(Status::Incomplete);
     }
     status = guarded(part, [&] {
-      if (!run_command(*this, part)) eval_text(part);
+      if (run_command(*this, part)) return;
+      eval_text(part);
+      if (lesson_progress_) check_exercise(*this);
     });
     if (status != Status::Done) break;
   }
@@ -176,6 +187,7 @@ void Session::reset() {
   script_.clear();
   last_error_.reset();
   walk_.reset();
+  lesson_progress_.reset();
   debugger_.reset();
 }
 

@@ -93,6 +93,7 @@ bool is_defined_here(const Value& value, const std::string& path) {
 }
 
 void test_program(Session& session, const std::string& path, Report& report) {
+  session.interpreter().main().set("is_main", false);
   const Result loaded = session.eval_file(path);
   if (loaded.status != Status::Done) return report.failed("running the file", indented(loaded.diagnostics));
   const std::vector<std::string> names = session.interpreter().main().names;

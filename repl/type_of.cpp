@@ -74,6 +74,8 @@ class Typer {
         return items<interp::Tuple>(lang::as<lang::TupleExpr>(expr).items, "tuple");
       case ExprKind::Dict:
         return KnownType::named("dict");
+      case ExprKind::Set:
+        return KnownType::named("set");
       case ExprKind::Comprehension:
         return comprehension(lang::as<lang::ComprehensionExpr>(expr));
       case ExprKind::Unary:

@@ -118,8 +118,8 @@ Value animate(Interpreter& interpreter, std::span<Value> a) {
     const plot::IndexedPicture& last = pictures.back();
     if (last.width != first.width || last.height != first.height)
       raise("ShapeError",
-            fmt::format("animate: frame {} has {} x {} pixels, the first {} x {}", pictures.size() - 1,
-                        last.height, last.width, first.height, first.width));
+            fmt::format("animate: frame {} is {}, the first {}, which has another size", pictures.size() - 1,
+                        describe(given[pictures.size() - 1]), describe(given.front())));
   }
   const std::string bytes = plot::raster().gif(pictures, static_cast<int>(std::lround(100 / rate)));
   if (bytes.empty()) raise("ValueError", "animate: the frames cannot be written as a GIF");

@@ -16,16 +16,18 @@ using namespace host;
 using Args = std::span<Value>;
 using Adds = void (*)(const PlotCall& call, plot::Panel& panel);
 
-// A function of a table, for its name and its parameters.
-const Native& native_of(std::span<const NativeDef> table, NativeFn function) {
-  const auto* const kept = new Value(make_native(*std::ranges::find(table, function, &NativeDef::call)));
-  return kept->as<Native>();
+// A function of a table, for its name and its parameters; kept as long as the process.
+const Value& kept_native(std::span<const NativeDef> table, NativeFn function) {
+  return *new Value(make_native(*std::ranges::find(table, function, &NativeDef::call)));
+}
+PlotCall call_of(Interpreter& interpreter, const Value& native, Args arguments) {
+  return {interpreter, native.as<Native>().name, native.as<Native>().parameters, arguments};
 }
 
 template <Adds add>
 Value draw(Interpreter& interpreter, Args a) {
-  static const Native& self = native_of(plot_natives(), draw<add>);
-  const PlotCall call(interpreter, self.name, self.parameters, a);
+  static const Value& self = kept_native(plot_natives(), draw<add>);
+  const PlotCall call = call_of(interpreter, self, a);
   plot::Figure figure;
   add(call, figure.panels.front());
   set_axes(figure.panels.front(), call);
@@ -35,8 +37,8 @@ Value draw(Interpreter& interpreter, Args a) {
 
 template <Adds add>
 Value draw_on(Interpreter& interpreter, Args a) {
-  static const Native& self = native_of(figure_methods(), draw_on<add>);
-  const PlotCall call(interpreter, self.name, self.parameters, a);
+  static const Value& self = kept_native(figure_methods(), draw_on<add>);
+  const PlotCall call = call_of(interpreter, self, a);
   // What cannot be drawn leaves the figure as it was.
   plot::Panel panel = panel_of(a[0]);
   add(call, panel);

@@ -60,9 +60,16 @@ Edges band_edges(const PlotCall& call, const Numbers& y) {
   return edges;
 }
 
+// Fractions are written on an axis as soon as one layer has numbers that are no counts.
+void set_counted(plot::Axis& axis, const Panel& panel, bool counts) {
+  axis.is_counted = counts && (panel.layers.empty() || axis.is_counted);
+}
+
 }  // namespace
 
 void add_lines(const PlotCall& call, Panel& panel) {
+  set_counted(panel.x, panel, call["x"].is_none());
+  panel.y.is_counted = false;
   std::vector<std::string> labels = call.texts("label");
   if (labels.empty()) labels = call.texts("labels");
   std::size_t drawn = 0;
@@ -87,6 +94,7 @@ void add_lines(const PlotCall& call, Panel& panel) {
 }
 
 void add_points(const PlotCall& call, Panel& panel) {
+  panel.x.is_counted = panel.y.is_counted = false;
   plot::Points points;
   points.label = call.text("label");
   points.x = call.line("x");
@@ -112,6 +120,7 @@ void add_points(const PlotCall& call, Panel& panel) {
 
 void add_bars(const PlotCall& call, Panel& panel) {
   constexpr double kHalf = 0.4;
+  panel.x.is_counted = panel.y.is_counted = false;
   plot::Bars bars{call.text("label"), call.color(panel), {}, call.line("heights")};
   if (bars.heights.empty()) raise("ValueError", "bar: there is nothing to draw");
   const std::vector<Value>* const items = items_of(call["x"]);
@@ -132,6 +141,7 @@ void add_bars(const PlotCall& call, Panel& panel) {
 }
 
 void add_histogram(const PlotCall& call, Panel& panel) {
+  set_counted(panel.y, panel, true);
   Numbers values = elements_of(call.tensor("x"));
   std::erase_if(values, [](double v) { return !std::isfinite(v); });
   if (values.empty()) raise("ValueError", "hist: there is no finite number");

@@ -1,13 +1,13 @@
 // What the prompt's commands show, as values: stages why hot passes.
 #include <fmt/format.h>
 
+#include "interpreter/capture/own_pass.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/record.h"
 #include "interpreter/host/stage_table.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
-#include "jit/passes/passes.h"
 #include "jit/passes/recipes.h"
 
 namespace kiln::interp {
@@ -65,7 +65,7 @@ Value hot(Interpreter& interpreter, Args) {
   return list_value(std::move(all));
 }
 
-Value passes(Interpreter&, Args) {
+Value passes(Interpreter& interpreter, Args) {
   static const Value* const type = new Value(record_type(
       "Pass", "What is done to graphs: `name`, a `summary`, and the `reason` for its place among the others.",
       {"name", "summary", "reason", "text"}));
@@ -73,6 +73,12 @@ Value passes(Interpreter&, Args) {
   for (const jit::Pass& each : jit::passes()) {
     all.push_back(make_record(*type, {Value(each.name), Value(each.summary), Value(jit::reason_of(each)),
                                       Value(fmt::format("{}: {}", each.name, each.summary))}));
+  }
+  for (const OwnPass& each : capture::own_passes(interpreter)) {
+    constexpr std::string_view kSummary = "a pass of this program";
+    all.push_back(
+        make_record(*type, {Value(each.name), Value(kSummary), Value("where `jit` was asked for it"),
+                            Value(fmt::format("{}: {}", each.name, kSummary))}));
   }
   return list_value(std::move(all));
 }

@@ -140,6 +140,23 @@ Value breakpoint(Interpreter& interpreter, Args) {
   return {};
 }
 
+// The module of the program that asks: the standard library's own frames are passed over.
+Module& asking_module(Interpreter& interpreter) {
+  Vm& vm = interpreter.impl().vm;
+  for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
+    Module& module = frame->module();
+    if (&module == &interpreter.main() || !module.path.empty()) return module;
+  }
+  return interpreter.main();
+}
+
+Value eval_text(Interpreter& interpreter, Args a) {
+  bool has_value = false;
+  Value value = interpreter.impl().modules.run(asking_module(interpreter), "<eval>",
+                                               text_argument(a[0], "text"), has_value);
+  return has_value ? value : Value();
+}
+
 constexpr NativeDef kNatives[] = {
     {"open(path, mode=\"r\")",
      "Opens a file to read (r), write (w), append (a) or make anew (x); with b for bytes.", open},
@@ -158,9 +175,16 @@ constexpr NativeDef kNatives[] = {
      "each; "
      "`c`, or the end of input, goes on. In compiled code a graph ends there.",
      breakpoint},
+    {"eval_text(text)",
+     "Runs a text as a part of the module that calls; the value of its last expression.\n>>> eval_text(\"1 + "
+     "1\")\n2",
+     eval_text},
     {"here()", "The folder of the running script.", here},
-    {"progress(xs, desc=\"\", total=none)",
-     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left.", progress},
+    {"progress(xs, desc=\"\", total=none, curve=none)",
+     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left, and below "
+     "it the "
+     "numbers of the list `curve`, to which the loop appends.",
+     progress},
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ constexpr double kBarWidth = 14, kBarGap = 12;  // of the scale of colours
 constexpr double kMargin = 0.05;                // of the data, on each side
 constexpr Color kInk{38, 38, 38};
 constexpr Color kGrid{229, 229, 229};
+constexpr double kAxisShare = 0.8;  // of a cell, the least that its axes are wide
 constexpr int kBarSteps = 128;
 
 int wanted_ticks(double length, double each) { return std::clamp(static_cast<int>(length / each), 1, 10); }
@@ -53,7 +54,7 @@ class PanelLayout {
   void place_axes() {
     box_ = {cell_.left + kEdge, cell_.top + kEdge, cell_.right - kEdge, cell_.bottom - kEdge};
     if (!panel_.title.empty()) box_.top += kTitleSize + kGap;
-    box_.bottom -= kTick + kGap + kTickSize;
+    box_.bottom -= kTick + kGap + x_text_height();
     if (!panel_.x.label.empty()) box_.bottom -= kLabelSize + 2 * kGap;
     if (!panel_.y.label.empty()) box_.left += kLabelSize + kGap;
     y_ = ruler(panel_.y, reach_.y, box_.bottom, box_.top);
@@ -73,6 +74,19 @@ class PanelLayout {
     keep_apart();
   }
 
+  // Names that have no room side by side are written upwards.
+  double x_text_height() {
+    double all = 0;
+    double longest = 0;
+    for (const auto& [value, name] : panel_.x.names) {
+      const double width = text_width(name, kTickSize);
+      all += width + 2 * kGap;
+      longest = std::max(longest, width);
+    }
+    has_upright_names_ = all > cell_.width() * kAxisShare;
+    return has_upright_names_ ? longest : kTickSize;
+  }
+
   static Ruler ruler(const Axis& axis, const Extent& extent, double from, double to) {
     return axis.is_reversed ? Ruler{extent, axis.is_log, to, from} : Ruler{extent, axis.is_log, from, to};
   }
@@ -90,6 +104,7 @@ class PanelLayout {
   // Numbers that would touch their neighbours go.
   void keep_apart() {
     double taken = -1e9;
+    if (has_upright_names_) return;
     for (Tick& tick : x_ticks_) {
       const double half = text_width(tick.text, kTickSize) / 2;
       if (tick.text.empty()) continue;
@@ -130,7 +145,11 @@ class PanelLayout {
     for (const Tick& tick : x_ticks_) {
       const double x = crisp(x_(tick.value));
       line({x, box_.bottom}, {x, box_.bottom + (tick.text.empty() ? kSmallTick : kTick)}, kInk, 1);
-      words({x, box_.bottom + kTick + kGap + kTickSize * 0.8}, tick.text, kTickSize, Anchor::Middle);
+      if (has_upright_names_) {
+        words({x + kTickSize * 0.36, box_.bottom + kTick + kGap}, tick.text, kTickSize, Anchor::End, true);
+      } else {
+        words({x, box_.bottom + kTick + kGap + kTickSize * 0.8}, tick.text, kTickSize, Anchor::Middle);
+      }
     }
     upright_numbers(y_ticks_, y_, box_.left, -1);
   }
@@ -152,7 +171,7 @@ class PanelLayout {
   void names() {
     const double middle = (box_.left + box_.right) / 2;
     words({middle, box_.top - kGap - 3}, panel_.title, kTitleSize, Anchor::Middle);
-    words({middle, box_.bottom + kTick + 2 * kGap + kTickSize + kLabelSize}, panel_.x.label, kLabelSize,
+    words({middle, box_.bottom + kTick + 2 * kGap + x_text_height() + kLabelSize}, panel_.x.label, kLabelSize,
           Anchor::Middle);
     words({box_.left - kTick - 2 * kGap - widest(y_ticks_) - 2, (box_.top + box_.bottom) / 2}, panel_.y.label,
           kLabelSize, Anchor::Middle, true);
@@ -178,6 +197,7 @@ class PanelLayout {
   Box box_;
   Ruler x_, y_;
   std::vector<Tick> x_ticks_, y_ticks_, bar_ticks_;
+  bool has_upright_names_ = false;
 };
 
 }  // namespace

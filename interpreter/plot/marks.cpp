@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <unordered_set>
+#include <utility>
 
 #include "interpreter/plot/clip.h"
 
@@ -24,9 +25,9 @@ std::vector<Point> thinned(const std::vector<Point>& points) {
   if (points.size() < kFewPoints) return points;
   std::vector<Point> kept;
   for (std::size_t begin = 0; begin < points.size();) {
-    const double column = std::floor(points[begin].x);
+    const double column = std::floor(2 * points[begin].x);
     std::size_t end = begin;
-    while (end < points.size() && std::floor(points[end].x) == column) ++end;
+    while (end < points.size() && std::floor(2 * points[end].x) == column) ++end;
     const auto first = points.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last = points.begin() + static_cast<std::ptrdiff_t>(end);
     const auto [least, most] =
@@ -110,14 +111,22 @@ class Marks {
   }
 
   void operator()(const Picture& picture) {
-    const double x0 = x_(-0.5);
-    const double x1 = x_(picture.width - 0.5);
-    const double y0 = y_(-0.5);
-    const double y1 = y_(picture.height - 0.5);
-    shapes.emplace_back(Image{{std::min(x0, x1), std::min(y0, y1), std::max(x0, x1), std::max(y0, y1)},
-                              picture.width,
-                              picture.height,
-                              picture.rgb});
+    const auto columns = seen_pixels(picture.width, x_, seen().left, seen().right);
+    const auto rows = seen_pixels(picture.height, y_, seen().top, seen().bottom);
+    if (columns.first == columns.second || rows.first == rows.second) return;
+    const double x0 = x_(columns.first - 0.5);
+    const double x1 = x_(columns.second - 0.5);
+    const double y0 = y_(rows.first - 0.5);
+    const double y1 = y_(rows.second - 0.5);
+    Image image{{std::min(x0, x1), std::min(y0, y1), std::max(x0, x1), std::max(y0, y1)},
+                columns.second - columns.first,
+                rows.second - rows.first,
+                {}};
+    for (int row = rows.first; row < rows.second; ++row) {
+      const auto begin = picture.rgb.begin() + (std::ptrdiff_t{row} * picture.width + columns.first) * 3;
+      image.rgb.insert(image.rgb.end(), begin, begin + std::ptrdiff_t{image.width} * 3);
+    }
+    shapes.emplace_back(std::move(image));
   }
 
   void operator()(const Contours& contours) {
@@ -150,6 +159,20 @@ class Marks {
     constexpr double kBeyond = 200;
     return {std::min(x_.from, x_.to) - kBeyond, std::min(y_.from, y_.to) - kBeyond,
             std::max(x_.from, x_.to) + kBeyond, std::max(y_.from, y_.to) + kBeyond};
+  }
+
+  // The first of the pixels along an axis that are seen, and the one behind the last.
+  static std::pair<int, int> seen_pixels(int count, const Ruler& ruler, double low, double high) {
+    const auto is_seen = [&](int i) {
+      const double a = ruler(i - 0.5);
+      const double b = ruler(i + 0.5);
+      return std::max(a, b) >= low && std::min(a, b) <= high;
+    };
+    int first = 0;
+    while (first < count && !is_seen(first)) ++first;
+    int last = count;
+    while (last > first && !is_seen(last - 1)) --last;
+    return {first, last};
   }
 
   // The pieces of a line that are seen.

@@ -175,14 +175,15 @@ std::vector<double> round_numbers(const Extent& extent, int count) {
 }
 
 std::vector<Tick> ticks(const Axis& axis, const Ruler& ruler, int count) {
-  if (axis.names.empty() && axis.is_counted)
+  std::vector<Tick> found;
+  if (axis.is_counted)
     count = std::min(count, static_cast<int>(std::min(ruler.extent.high - ruler.extent.low, 1e6)));
   if (axis.names.empty())
-    return ruler.is_log ? log_ticks(ruler.extent, count) : linear_ticks(ruler.extent, count);
-  std::vector<Tick> found;
+    found = ruler.is_log ? log_ticks(ruler.extent, count) : linear_ticks(ruler.extent, count);
   for (const auto& [value, name] : axis.names) {
     if (value >= ruler.extent.low && value <= ruler.extent.high) found.push_back({value, name});
   }
+  if (axis.is_reversed) std::reverse(found.begin(), found.end());
   return found;
 }
 

@@ -42,7 +42,8 @@ struct Tick {
   double value = 0;
   std::string text;  // empty: a small one between others
 };
-// About `count` round numbers within the range of a ruler; the names of an axis that has some.
+// About `count` round numbers within the range of a ruler, or the names of an axis that has some, from the
+// one end of the drawing to the other.
 std::vector<Tick> ticks(const Axis& axis, const Ruler& ruler, int count);
 // Round numbers (1, 2 or 5 times a power of ten) within an extent, about `count` of them.
 std::vector<double> round_numbers(const Extent& extent, int count);

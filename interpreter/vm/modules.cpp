@@ -105,6 +105,7 @@ Value Modules::load(const std::string& key, const std::string& shown, const std:
   auto& module = value.as<Module>();
   module.name = path.empty() ? shown : fs::path(path).stem().string();
   module.path = path;
+  if (!path.empty()) module.set("is_main", false);  // the prelude says true, for the file that was started
   loading_.push_back({key, shown});
   struct Pop {
     std::vector<Loading>& loading;

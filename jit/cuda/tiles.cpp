@@ -13,10 +13,6 @@ constexpr std::int64_t kTileSide = 32;  // of tensor/cuda/kernels/tiles.cuh
 constexpr std::int64_t kShortestSide = 16;
 constexpr std::int64_t kMostWork = 64;
 
-bool is_view(const Load& load) {
-  return std::ranges::any_of(load.steps, [](const IndexStep& each) { return each.view != nullptr; });
-}
-
 // The axis along which a load has its neighbours, where that is not the one of the stores; 0: none.
 std::size_t crossing_axis(const cuda::WalkAxes& axes, const IntDims& strides) {
   if (strides[0] == 0 || strides[0] == 1) return 0;
@@ -29,7 +25,7 @@ std::size_t crossing_axis(const cuda::WalkAxes& axes, const IntDims& strides) {
 
 bool has_tiles(const LoopNest& nest) {
   const bool may_cross = std::ranges::any_of(
-      nest.loads, [](const Load& each) { return is_loaded_in_vectors(each) && is_view(each); });
+      nest.loads, [](const Load& each) { return is_loaded_in_vectors(each) && shows_view(each); });
   return nest.row_rank == 0 && may_cross && cost_of(nest) <= kMostWork;
 }
 

@@ -36,6 +36,7 @@ void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   key.put(per_row);
   key.put(is_number);
   key.put(column);
+  key.put(shows_view(load));
   key.put(name_of(drawn));
   key.put(name_of(gather));
   for (const Load& each : operands) {

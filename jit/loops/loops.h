@@ -39,6 +39,9 @@ struct Load {
   friend bool operator==(const Load&, const Load&) = default;
 };
 
+// Is it read through a view of the tensor in memory? Broadcasts are none.
+bool shows_view(const Load& load);
+
 // The work of an op for each element, in additions: that of a function such as exp, or of one that is
 // computed element by element, is kCostly.
 inline constexpr std::int64_t kCostly = 8;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "repl/command.h"
 #include "repl/table.h"
@@ -72,11 +73,13 @@ void memory(Session& session, std::string_view argument) {
   };
   std::map<std::uint64_t, Held> held;
   for (const Variable& v : variables(session.interpreter())) {
-    if (!v.value.is(Tag::Tensor)) continue;
-    const Tensor tensor = v.value.as_tensor();
-    Held& entry = held[tensor.storage()->id()];
-    entry.bytes = tensor.storage()->bytes();
-    entry.names += (entry.names.empty() ? "" : ", ") + v.name;
+    std::set<std::uint64_t> own;  // a variable is named once for each storage
+    for (const Tensor& tensor : held_tensors(v.value)) {
+      if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
+      Held& entry = held[tensor.storage()->id()];
+      entry.bytes = tensor.storage()->bytes();
+      entry.names += (entry.names.empty() ? "" : ", ") + v.name;
+    }
   }
   std::vector<Held> rows;
   for (auto& [id, entry] : held) rows.push_back(std::move(entry));

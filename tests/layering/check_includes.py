@@ -38,6 +38,7 @@ KEPT_IN = {
     "readline": ("repl/",),
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
+    "pcre2": ("interpreter/host/",),
     "cairo": ("interpreter/plot/raster/",),
     "ft2build": ("interpreter/plot/raster/",),
     "gif_lib": ("interpreter/plot/raster/",),

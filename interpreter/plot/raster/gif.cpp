@@ -2,6 +2,7 @@
 
 #include <gif_lib.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <new>
@@ -26,6 +27,25 @@ bool number_colors(IndexedPicture& picture, const std::vector<std::uint8_t>& rgb
   return true;
 }
 
+// Each colour becomes the mean of the pixels that it stands for: giflib's have five bits, and no white.
+void use_means(IndexedPicture& picture, const std::vector<std::uint8_t>& rgb, std::size_t size) {
+  std::vector<std::array<std::size_t, 3>> sums(size);
+  std::vector<std::size_t> counts(size);
+  for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
+    const std::size_t color = picture.pixels[i];
+    for (std::size_t c = 0; c < 3; ++c) sums[color][c] += rgb[i * 3 + c];
+    ++counts[color];
+  }
+  picture.palette.assign(size, {});
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t count = std::max<std::size_t>(counts[i], 1);
+    const auto mean = [&](std::size_t c) {
+      return static_cast<std::uint8_t>((sums[i][c] + count / 2) / count);
+    };
+    picture.palette[i] = {mean(0), mean(1), mean(2)};
+  }
+}
+
 void nearest_colors(IndexedPicture& picture, const std::vector<std::uint8_t>& rgb) {
   const std::size_t count = rgb.size() / 3;
   std::array<std::vector<GifByteType>, 3> planes;
@@ -39,11 +59,7 @@ void nearest_colors(IndexedPicture& picture, const std::vector<std::uint8_t>& rg
                         planes[0].data(), planes[1].data(), planes[2].data(), picture.pixels.data(),
                         palette.data()) == GIF_ERROR)
     throw std::bad_alloc();
-  picture.palette.clear();
-  for (int i = 0; i < size; ++i) {
-    const GifColorType& c = palette[static_cast<std::size_t>(i)];
-    picture.palette.push_back({c.Red, c.Green, c.Blue});
-  }
+  use_means(picture, rgb, static_cast<std::size_t>(size));
 }
 
 struct FreeMap {

@@ -52,27 +52,42 @@ KILN_MATH void attend(const AttentionJob& job) {
     const Places at(job, unit / blocks / job.alike, unit / blocks % job.alike);
     // Of causal attention the last queries see most keys: they begin first.
     const Count query = (blocks - 1 - unit % blocks) * F::kTile;
+    const Count end = F::kCausal && query + F::kTile < job.keys ? query + F::kTile : job.keys;
+    // Tiles of keys and values pass by turns: one is read while scores are computed from the other.
+    const auto begin_keys = [&](Count key) {
+      if (key < end)
+        fill<F, F::kColumns, F::kFeatures>(memory.next_features,
+                                           source<Element>(job, job.key, at, kKeys, key), job.keys - key,
+                                           job.features);
+      end_group();
+    };
     fill<F, F::kTile, F::kFeatures>(memory.features, source<Element>(job, job.query, at, kQueries, query),
                                     job.queries - query, job.features);
+    begin_keys(0);
     Sum sums[Engine::kRows][F::kWidths / Engine::kSharing] = {};
     Softmax<F> softmax;
-    const Count end = F::kCausal && query + F::kTile < job.keys ? query + F::kTile : job.keys;
     for (Count key = 0; key < end; key += F::kColumns) {
-      fill<F, F::kColumns, F::kFeatures>(memory.next_features, source<Element>(job, job.key, at, kKeys, key),
-                                         job.keys - key, job.features);
+      const bool is_seen = !F::kCausal || key < query + first + kWarpRows;
+      Sum scores[Engine::kRows][F::kColumns / Engine::kSharing] = {};
+      wait_for_groups<0>();  // the keys
+      __syncthreads();
       fill<F, F::kColumns, F::kWidths>(memory.next_widths, source<Element>(job, job.value, at, kValues, key),
                                        job.keys - key, job.widths);
-      __syncthreads();
-      if (!F::kCausal || key < query + first + kWarpRows) {
-        Sum scores[Engine::kRows][F::kColumns / Engine::kSharing] = {};
+      end_group();
+      if (is_seen)
         Engine::template multiply<F::kFeatures, F::kColumns>(memory.features_of(first), memory.next_features,
                                                              scores);
+      __syncthreads();
+      begin_keys(key + F::kColumns);
+      if (is_seen) {
         see<F, false>(job, at, query + first, key, scores);
         softmax.add(scores, sums);
+      }
+      wait_for_groups<1>();  // the values; the next keys may go on
+      __syncthreads();
+      if (is_seen)
         Engine::template add<F::kColumns, F::kWidths>(scores, memory.stage_of(first), memory.next_widths,
                                                       sums);
-      }
-      __syncthreads();  // before the next keys are written
     }
     Sum scales[Engine::kRows];
     for (int i = 0; i < Engine::kRows; ++i) {

@@ -59,36 +59,55 @@ KILN_MATH void attend_by_query(const AttentionJob& job) {
   for (Count unit = blockIdx.x; unit < job.apart * job.alike * blocks; unit += gridDim.x) {
     const Places at(job, unit / blocks / job.alike, unit / blocks % job.alike);
     const Count query = (blocks - 1 - unit % blocks) * F::kTile;
+    const Count end = F::kCausal && query + F::kTile < job.keys ? query + F::kTile : job.keys;
+    const auto begin_keys = [&](Count key) {
+      if (key < end)
+        fill<F, F::kColumns, F::kFeatures>(memory.next_features,
+                                           source<Element>(job, job.key, at, kKeys, key), job.keys - key,
+                                           job.features);
+      end_group();
+    };
+    const auto begin_values = [&](Count key) {
+      if (key < end)
+        fill<F, F::kColumns, F::kWidths>(memory.next_widths,
+                                         source<Element>(job, job.value, at, kValues, key), job.keys - key,
+                                         job.widths);
+      end_group();
+    };
     fill<F, F::kTile, F::kFeatures>(memory.features, source<Element>(job, job.query, at, kQueries, query),
                                     job.queries - query, job.features);
     fill<F, F::kTile, F::kWidths>(memory.widths, source<Element>(job, job.grad, at, kGrads, query),
                                   job.queries - query, job.widths);
+    begin_keys(0);
+    begin_values(0);
     Sum logarithms[Engine::kRows], deltas[Engine::kRows];
     for (int i = 0; i < Engine::kRows; ++i) {
       logarithms[i] = logarithm_of<Sum>(job, at, query + first + Engine::row(i));
       deltas[i] = delta_of<Sum>(job, at, query + first + Engine::row(i));
     }
     Sum sums[Engine::kRows][F::kFeatures / Engine::kSharing] = {};
-    const Count end = F::kCausal && query + F::kTile < job.keys ? query + F::kTile : job.keys;
     for (Count key = 0; key < end; key += F::kColumns) {
-      fill<F, F::kColumns, F::kFeatures>(memory.next_features, source<Element>(job, job.key, at, kKeys, key),
-                                         job.keys - key, job.features);
-      fill<F, F::kColumns, F::kWidths>(memory.next_widths, source<Element>(job, job.value, at, kValues, key),
-                                       job.keys - key, job.widths);
+      const bool is_seen = !F::kCausal || key < query + first + kWarpRows;
+      Sum scores[Engine::kRows][kScores] = {}, grads[Engine::kRows][kScores] = {};
+      wait_for_groups<0>();
       __syncthreads();
-      if (!F::kCausal || key < query + first + kWarpRows) {
-        Sum scores[Engine::kRows][kScores] = {}, grads[Engine::kRows][kScores] = {};
+      if (is_seen) {
         Engine::template multiply<F::kFeatures, F::kColumns>(memory.features_of(first), memory.next_features,
                                                              scores);
         see<F, false>(job, at, query + first, key, scores);
         Engine::template multiply<F::kWidths, F::kColumns>(memory.widths_of(first), memory.next_widths,
                                                            grads);
+      }
+      __syncthreads();
+      begin_values(key + F::kColumns);
+      if (is_seen) {
         weigh<F, false>(scores, logarithms);
         differentiate<F, false>(grads, scores, deltas);
         Engine::template add<F::kColumns, F::kFeatures>(grads, memory.stage_of(first), memory.next_features,
                                                         sums);
       }
-      __syncthreads();  // before the next keys are written
+      __syncthreads();
+      begin_keys(key + F::kColumns);
     }
     Sum scales[Engine::kRows];
     fill_with(scales, static_cast<Sum>(job.scale));
@@ -147,6 +166,7 @@ KILN_MATH void attend_by_keys(const AttentionJob& job) {
                                     job.keys - key, job.features);
     fill<F, F::kTile, F::kWidths>(memory.widths, source<Element>(job, job.value, kept, kValues, key),
                                   job.keys - key, job.widths);
+    end_group();
     SumsByKeys<F, kKey, kValue> sums;
     for (Count alike = 0; alike < job.alike; ++alike) {
       const Places at(job, apart, alike);
@@ -159,11 +179,14 @@ KILN_MATH void attend_by_keys(const AttentionJob& job) {
         fill<F, F::kColumns, F::kWidths>(memory.next_widths,
                                          source<Element>(job, job.grad, at, kGrads, query),
                                          job.queries - query, job.widths);
+        end_group();
+        wait_for_groups<0>();
         __syncthreads();
         if (!F::kCausal || query + F::kColumns > key + first) sums.add(job, memory, at, query, key, first);
         __syncthreads();  // before the next queries are written
       }
     }
+    wait_for_groups<0>();  // where no query sees the keys, before others are copied to their place
     Sum scales[Engine::kRows];
     if constexpr (kKey) {
       fill_with(scales, static_cast<Sum>(job.scale));

@@ -2,6 +2,7 @@
 // is seen, and how rows are stored.
 #pragma once
 
+#include "tensor/cuda/kernels/async_copy.cuh"
 #include "tensor/cuda/kernels/attention_job.h"
 #include "tensor/cuda/kernels/warp_tiles.cuh"
 #include "tensor/math/exp.h"
@@ -120,7 +121,8 @@ KILN_MATH void put_piece(Stored* to, const Piece<Element>& from) {
   }
 }
 
-// Fills a tile of kRows rows of kWidth elements with as many rows as there are left, zeros beyond.
+// Begins to fill a tile of kRows rows of kWidth elements with as many rows as there are left, zeros beyond.
+// It is there when the group of copies is, which the caller ends.
 template <class F, int kRows, int kWidth>
 KILN_MATH void fill(typename F::Stored* to, const Source<typename F::Element>& from, Count left,
                     Count width) {
@@ -131,16 +133,20 @@ KILN_MATH void fill(typename F::Stored* to, const Source<typename F::Element>& f
 #pragma unroll 2
   for (int i = threadIdx.x; i < kRows * kAcross; i += F::kThreads) {
     const int row = i / kAcross, column = i % kAcross * kEach;
-    const Element* const here = from.data + row * from.row + column;
-    Piece<Element> read = {};
-    if (row < rows && from.in_pieces) {
-      if (column < columns) read = piece(here);
-    } else if (row < rows) {
+    const bool is_there = row < rows && column < columns;
+    const Element* const here = from.data + (is_there ? row * from.row + column : 0);
+    Stored* const place = to + row * kPitch + column;
+    if (scalar::kIsSame<Stored, Element> && from.in_pieces) {
+      if constexpr (scalar::kIsSame<Stored, Element>) begin_copy(place, here, is_there);
+    } else if (from.in_pieces) {
+      put_piece(place, is_there ? piece(here) : Piece<Element>());
+    } else {
+      Piece<Element> read = {};
 #pragma unroll
       for (int k = 0; k < kEach; ++k)
-        if (column + k < columns) read.at[k] = here[k];
+        if (is_there && column + k < columns) read.at[k] = here[k];
+      put_piece(place, read);
     }
-    put_piece(to + row * kPitch + column, read);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "tests/cuda/fake/shim/atomics.h"
 #include "tests/cuda/fake/shim/warp.h"
+#include "tests/cuda/ptx/copies.h"
 #include "tests/cuda/ptx/matrices.h"
 #include "tests/cuda/ptx/runtime.h"
 

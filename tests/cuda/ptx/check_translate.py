@@ -78,6 +78,9 @@ CASES = [
      "red.shared.add.u32 [count], 2; "
      "atom.shared.cas.b32 %r1, [count], 7, 9; cvta.to.shared.u64 %rd1, %rd2; ld.shared.u32 %r2, [%rd1]; add.s32 %r3, %r1, %r2",
      (), 16),
+    (".shared .align 16 .b8 four[16]; .shared .align 16 .b8 from[16]; mov.b32 %r1, from; st.shared.v2.b32 [from], {%r0, 7}; "
+     "cvta.shared.u64 %rd1, from; cp.async.cg.shared.global [four], [%rd1], 16, 4; cp.async.commit_group; ld.shared.b32 %r2, [four]; "
+     "cp.async.wait_group 0; ld.shared.b64 %rd3, [four]; mov.b64 %rd1, {%r2, %r2}; sub.s64 %rd3, %rd3, %rd1", (5,), 5),
     ("add.rn.f32 %f3, %f0, %f1", (f32(1.0), f32(2.0**-24)), f32(1.0)),
     ("mul.rn.f32 %f3, %f0, %f1", (1, f32(0.5)), 0),
     ("mul.rn.f32 %f3, %f0, %f1", (3, f32(0.5)), 2),
@@ -112,7 +115,7 @@ REFUSED = ["add.f32 %f3, %f0, %f1", "mul.ftz.f32 %f3, %f0, %f1", "sqrt.approx.f3
            "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1", "add.sat.s32 %r3, %r0, %r1", "bar.sync 1, 64",
            "cvt.rn.f16.f32 %rs3, %f0", "cvt.rzi.ftz.s32.f32 %r3, %f0", "nosuch.u32 %r3, %r0", "mov.u32 %r3, %smid",
            "activemask.b32 %r3", "shfl.down.b32 %r3, %r0, %r1, %r2", "atom.global.add.noftz.f16 %rs3, [%rd0], %rs1",
-           "setp.lt.foo.u32 %p1, %r0, %r1", "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%r2]",
+           "setp.lt.foo.u32 %p1, %r0, %r1", "cp.async.ca.shared.global [%r0], [%rd1], 4", "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%r2]",
            "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r2}, {%f0, %f1, %f2, %f3}"]
 FAULTS = ["add.f32 %f3, %f0, %f1", "sub.f64 %fd3, %fd0, %fd1", "mul.ftz.f32 %f3, %f0, %f1", "mul.f32 %f3, %f0, %f1",
           "@%p1 mul.f32 %f3, %f0, %f1", "sqrt.approx.f32 %f3, %f0", "mad.rn.f32 %f3, %f0, %f1, %f2", "div.full.f32 %f3, %f0, %f1"]

@@ -75,5 +75,17 @@ def fence(i):
     return "order_memory();"
 
 
-HANDLERS = {"ld": move_memory, "st": move_memory, "mov": move, "cvta": move_address, "atom": atomic, "red": atomic,
+def copy_later(i):
+    """`cp.async.cg.shared.global [to], [from], 16, bytes`: of 16 bytes those that there are, then zeros."""
+    i.must_be("async.cg.shared.global", "async.commit_group", "async.wait_group")
+    if i.modifiers[1] == "commit_group":
+        return "copies.end_group();"
+    if i.modifiers[1] == "wait_group":
+        return f"copies.wait({value(i, i.operands[0], 'u32')});"
+    if i.operands[2] != "16":
+        i.fail()
+    return f"copies.begin({address(i, i.operands[0], True)}, {address(i, i.operands[1], False)}, {value(i, i.operands[3], 'u32')});"
+
+
+HANDLERS = {"cp": copy_later, "ld": move_memory, "st": move_memory, "mov": move, "cvta": move_address, "atom": atomic, "red": atomic,
             "membar": fence, "fence": fence}

@@ -96,10 +96,11 @@ def put(register, expression, kind):
     return f"set({identifier(register)}, ({c_type(kind)})({expression}));"
 
 
-def address(instruction, operand):
-    """Where the memory of an operand in brackets is on the host."""
+def address(instruction, operand, is_shared=None):
+    """Where the memory of an operand in brackets is on the host; unless it is said, the modifiers tell whether it is shared."""
     found = re.fullmatch(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\d+))?\s*\]", operand)
     if not found:
         instruction.fail("unknown address")
     where = f"((u64){identifier(found[1])} + {found[2] or 0}ll)"
-    return f"address_of_shared({where})" if "shared" in instruction.modifiers else where
+    is_shared = "shared" in instruction.modifiers if is_shared is None else is_shared
+    return f"address_of_shared({where})" if is_shared else where

@@ -124,6 +124,8 @@ class Function:
         kind, results, self.name, arguments, self.limits = found.groups()[:5]
         self.is_kernel, self.parameters = kind == ".entry", parameters(arguments)
         self.body = Body(text, first_line).lines()
+        if "cp.async" in text:
+            self.body.insert(0, "Copies copies;")
         name = identifier(self.name)
         if self.is_kernel:
             self.head = f'extern "C" void {name}(void* const* arguments)'
