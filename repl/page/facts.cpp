@@ -120,15 +120,15 @@ PageCut saved_rows(const jit::PartitionReport& report, const PageTable& joint) {
 
 std::vector<PageNote> notes_on(Session& session, const interp::Value& function,
                                const interp::host::CapturedCall& call) {
-  std::vector<PageNote> notes;
+  std::vector<PageNote> notes, assumed;
   const std::size_t graphs = call.graphs().size();
   std::size_t number = 0;
   for (const interp::CapturedGraph& each : call.parts) {
-    const std::string of = graphs > 1 ? fmt::format(" of graph {}", number + 1) : "";
     if (interp::host::has_graph(each)) {
       ++number;
-      if (each.guards.empty()) notes.push_back({"assumed" + of, "nothing"});
-      for (const std::string& guard : each.guards) notes.push_back({"assumed" + of, guard});
+      const std::string heading = graphs > 1 ? fmt::format("assumed of graph {}", number) : "assumed";
+      if (each.guards.empty()) assumed.push_back({heading, "nothing"});
+      for (const std::string& guard : each.guards) assumed.push_back({heading, guard});
     }
     if (each.break_reason.empty()) continue;
     const std::string place =
@@ -136,9 +136,9 @@ std::vector<PageNote> notes_on(Session& session, const interp::Value& function,
     const std::string source = source_line(session, each.break_file, each.break_line);
     notes.push_back({"breaks", place + each.break_reason + (source.empty() ? "" : " | " + source)});
   }
-  if (number > 0 && std::ranges::none_of(notes, [](const PageNote& n) { return n.heading == "breaks"; }))
-    notes.push_back({"breaks", "none: the call is one graph"});
+  if (notes.empty()) notes.push_back({"breaks", "none: the call is one graph"});
   notes.push_back({"earlier calls", interp::why(session.interpreter(), function)});
+  notes.insert(notes.end(), assumed.begin(), assumed.end());
   return notes;
 }
 

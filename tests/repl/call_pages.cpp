@@ -163,7 +163,7 @@ TEST_CASE("a fused graph that is given as it is has a page of its own nodes") {
   const Tables tables(data_of(page_of(session, "g")));
   int members = 0;
   tables.each_line("fused", [&](int line, const std::string& text) {
-    if (!text.starts_with("  %") || text.find("relu") == std::string::npos) return;
+    if (!text.starts_with("  %") || text.find("= relu(") == std::string::npos) return;
     ++members;
     CHECK(tables.captured(line).size() == 1);
   });
@@ -194,13 +194,13 @@ TEST_CASE("a page has passes, costs, what is kept, and what was assumed") {
   const auto cse = std::ranges::find(steps, "cse", [](const Json& each) { return each["pass"]; });
   REQUIRE(cse != steps.end());
   CHECK((*cse)["why"].get<std::string>().starts_with("after decomposition"));
-  CHECK(data["kernels"][0]["rows"].size() >= 2);
+  CHECK(!data["kernels"][0]["rows"].empty());
   CHECK(data["kernels"][0]["rows"][0]["roof"].get<std::string>().find("% of") != std::string::npos);
   CHECK(data["cuts"][0]["rows"].size() >= 1);
   std::set<std::string> notes;
   for (const Json& note : data["notes"])
     notes.insert(note["heading"].get<std::string>() + ": " + note["text"].get<std::string>());
-  CHECK(notes.contains("assumed of graph 1: x is f32[64], requires a gradient"));
+  CHECK(notes.contains("assumed of graph 1: x is f32[64], requires_grad"));
   const auto tells = [&](std::string_view text) {
     return std::ranges::any_of(notes,
                                [&](const std::string& each) { return each.find(text) != std::string::npos; });

@@ -114,8 +114,9 @@ function hueOf(line) {
   if (hueCache.has(line)) return hueCache.get(line);
   let table = tableOf(line), first = -1;
   if (table.stage === "source") {
-    const captured = tables.find(each => each.stage === "captured");
-    if (captured) first = Math.min(...descend([line], table, captured));
+    for (const captured of tablesOf("captured")) {
+      if (!(first >= 0 && Number.isFinite(first))) first = Math.min(...descend([line], table, captured));
+    }
   } else {
     let captured = table;
     while (captured.stage !== "captured" && captured.parent >= 0) captured = tables[captured.parent];
