@@ -20,12 +20,29 @@ const OwnPass* find_own_pass(Interpreter& interpreter, std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// Calls the pass. An error of it names the pass, beside the place in its text.
+Value call_pass(Interpreter& interpreter, const Value& function, const std::string& name,
+                const jit::Graph& graph) {
+  try {
+    return interpreter.call(function, {make_graph(graph)});
+  } catch (const lang::UserError& error) {
+    if (error.diagnostic().kind == "Interrupted") throw;
+    lang::Diagnostic named = error.diagnostic();
+    named.message = fmt::format("the pass `{}`: {}", name, named.message);
+    throw lang::UserError(std::move(named));
+  }
+}
+
+}  // namespace
+
 jit::Graph run_own(Interpreter& interpreter, const OwnPass& pass, const jit::Graph& graph) {
   const Value function = pass.run;  // a pass may register another one of its name
   const std::string name = pass.name;
   jit::check_editable(graph);
   const jit::Graph before = jit::with_names(graph);
-  const Value made = interpreter.call(function, {make_graph(before)});
+  const Value made = call_pass(interpreter, function, name, before);
   if (!made.is(Tag::Graph)) {
     raise("TypeError", fmt::format("the pass `{}` gave {} in place of a graph", name, describe(made)),
           "each edit gives a new graph: write `g = g.replace(…)`, and return g in the end");

@@ -125,8 +125,9 @@ Attr attr_argument(const Op& op, const Parameter& parameter, const Value& value)
 }
 
 std::vector<Attr> attrs_argument(const Op& op, const Value& given) {
-  if (!given.is(Tag::Dict)) wrong_type("attrs", "a dict", given);
   std::vector<Attr> attrs = jit::attr_list(Attrs(op));
+  if (given.is_none()) return attrs;
+  if (!given.is(Tag::Dict)) wrong_type("attrs", "a dict", given);
   for (const Dict::Entry& entry : given.as<Dict>().entries()) {
     if (!entry.live) continue;
     const std::string& name = text_argument(entry.key, "a name of an attribute");

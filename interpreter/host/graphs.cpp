@@ -269,7 +269,7 @@ constexpr NativeDef kMethods[] = {
     {"fusion", "Which of its nodes become one kernel, and why the others do not, in words.",
      [](Interpreter&, Args a) { return Value(jit::fusion_text(graph_of(a[0]))); }},
     {"guards", "What was assumed when it was captured, in words.", guards},
-    {"replace(self, node, op, operands, attrs={})",
+    {"replace(self, node, op, operands, attrs=none)",
      "The graph in which a node computes another op: its result keeps its name, and its readers stay. `node` "
      "is one of `nodes` or a name, an operand a name, a node, a number or none, `attrs` a dict.\n"
      ">>> g = graph(x => x ** 2, ones(3))\n"
@@ -277,7 +277,7 @@ constexpr NativeDef kMethods[] = {
      ">>> g.replace(n, \"mul\", [n.inputs[0], n.inputs[0]])(tensor([3.0])).tolist()\n"
      "[9.0]",
      replace_node},
-    {"insert(self, before, op, operands, attrs={}, name=\"\")",
+    {"insert(self, before, op, operands, attrs=none, name=\"\")",
      "The graph with one more node, before a node or, for none, at the end: a pair of the graph and the new "
      "node. It is named after the op, or after `name`.\n"
      ">>> g = graph(exp, ones(3))\n"

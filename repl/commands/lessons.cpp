@@ -76,13 +76,17 @@ void show_code(Session& session, const std::string& code) {
   session.write("\n");
 }
 
+std::string fitted(const Piece& sentences) {
+  return wrapped(without_links(sentences.text), interp::print_options().width) + "\n";
+}
+
 void show(Session& session, const Section& section) {
   session.write(paint(section.title, style::kHeading, session.color()) + "\n\n");
   for (const Piece& each : pieces_of(section.text)) {
     if (each.is_code) {
       show_code(session, each.text);
     } else {
-      session.write(wrapped(without_links(each.text), interp::print_options().width) + "\n\n");
+      session.write(fitted(each) + "\n");
     }
   }
 }
@@ -147,10 +151,14 @@ void check(Session& session) {
   check_exercise(session);
 }
 
+void hint(Session& session) {
+  for (const Piece& each : pieces_of(exercise_under_way(session).hint)) session.write(fitted(each));
+}
+
 void lesson(Session& session, std::string_view word) {
   if (word.empty()) return list(session);
   if (word == "next") return next(session);
-  if (word == "hint") return session.write(exercise_under_way(session).hint + "\n");
+  if (word == "hint") return hint(session);
   if (word == "answer") return session.write(exercise_under_way(session).answer + "\n");
   if (word == "check") return check(session);
   std::size_t number = 0;
