@@ -159,5 +159,5 @@ TEST_CASE("kernels that draw are not taken for kernels that read", "[cuda]") {
           return printed_for({"@jit\nfn f(x, y) { return (rand_like(x) * 2 + 1, y * 2 + 1) }",
                               "x = zeros(4).cuda(); y = ones(3, 2).cuda()", "f(x, y);",
                               "print(f(x, y)[1].tolist())"});
-        }) == "[[3., 3.], [3., 3.], [3., 3.]]\n");
+        }) == "[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]\n");
 }
