@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpreter/values/collector.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/impl.h"
 
@@ -31,8 +32,10 @@ class Unwatched {
 
 }  // namespace
 
+// What a search for cycles frees cannot run any more.
 Generator::~Generator() {
-  if (!frame_.function.is_none() && has_cleanup(frame_)) left_.push_back(std::move(frame_));
+  if (frame_.function.is_none() || Collector::is_freeing()) return;
+  if (has_cleanup(frame_)) left_.push_back(std::move(frame_));
 }
 
 void Generator::close_all(Vm& vm) {
