@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace kiln::interp {
@@ -61,31 +61,42 @@ Profile profile_of(std::vector<Event> events, double total) {
   return profile;
 }
 
-std::string trace_text(const std::vector<Event>& events) {
-  using Json = nlohmann::ordered_json;
+namespace {
+
+std::string quoted_json(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string event_json(const Event& event) {
   constexpr double kMicrosecond = 1e-3;  // in nanoseconds
-  Json all = Json::array();
-  int threads = 0;
+  const std::string line =
+      event.line.file == nullptr
+          ? ""
+          : fmt::format(R"(,"args":{{"line":{}}})",
+                        quoted_json(fmt::format("{}:{}", *event.line.file, event.line.number)));
+  return fmt::format(R"({{"name":{},"cat":"{}","ph":"X","ts":{:.3f},"dur":{:.3f},"pid":1,"tid":{}{}}})",
+                     quoted_json(event.name), kiln::timeline::name(event.kind),
+                     static_cast<double>(event.begin) * kMicrosecond,
+                     static_cast<double>(event.duration()) * kMicrosecond, event.thread + 1, line);
+}
+
+std::string thread_json(int thread) {
+  return fmt::format(R"({{"name":"thread_name","ph":"M","pid":1,"tid":{},"args":{{"name":"{}"}}}})",
+                     thread + 1, thread == 0 ? "the program" : fmt::format("thread {}", thread));
+}
+
+}  // namespace
+
+std::string trace_text(const std::vector<Event>& events) {
+  int threads = 1;
+  std::string all;
   for (const Event& each : events) {
     threads = std::max(threads, each.thread + 1);
-    Json event{{"name", each.name},
-               {"cat", kiln::timeline::name(each.kind)},
-               {"ph", "X"},
-               {"ts", static_cast<double>(each.begin) * kMicrosecond},
-               {"dur", static_cast<double>(each.duration()) * kMicrosecond},
-               {"pid", 1},
-               {"tid", each.thread + 1}};
-    if (each.line.file != nullptr)
-      event["args"] = {{"line", *each.line.file + ":" + std::to_string(each.line.number)}};
-    all.push_back(std::move(event));
+    all += event_json(each) + ",\n";
   }
-  for (int k = 0; k < threads; ++k) {
-    const std::string name = k == 0 ? "the program" : "thread " + std::to_string(k);
-    all.push_back(
-        {{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", k + 1}, {"args", {{"name", name}}}});
-  }
-  const Json trace{{"traceEvents", std::move(all)}, {"displayTimeUnit", "ns"}};
-  return trace.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (int k = 0; k < threads; ++k) all += thread_json(k) + (k + 1 < threads ? ",\n" : "\n");
+  return "{\"traceEvents\":[\n" + all + "],\"displayTimeUnit\":\"ns\"}\n";
 }
 
 }  // namespace kiln::interp

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "jit/graph/text.h"
-#include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::repl {
 namespace {
@@ -26,8 +26,8 @@ class Elements {
  public:
   explicit Elements(const Tensor& x) {
     if (!x || x.is_number() || !is_float(x.dtype())) return;
-    kept_ = ops::contiguous(ops::to(ops::to(x, Device{}), DType::F64));
-    all_ = {kept_.data<double>(), static_cast<std::size_t>(x.numel())};
+    view_.emplace(x, DType::F64);
+    all_ = {view_->as<double>(), static_cast<std::size_t>(x.numel())};
   }
   std::int64_t count(const What& what) const { return std::ranges::count_if(all_, what.is); }
   std::size_t first(const What& what) const {
@@ -36,7 +36,7 @@ class Elements {
   std::span<const double> all() const { return all_; }
 
  private:
-  Tensor kept_;
+  std::optional<HostView> view_;
   std::span<const double> all_;
 };
 

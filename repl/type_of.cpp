@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "interpreter/abstract_call.h"
+#include "interpreter/host/abstract_call.h"
 #include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
@@ -282,7 +282,8 @@ class Typer {
       }
     }
     try {
-      return KnownType::of(interp::call_without_elements(session_.interpreter(), callee, positional, named));
+      return KnownType::of(
+          interp::host::call_without_elements(session_.interpreter(), callee, positional, named));
     } catch (const lang::UserError& error) {
       if (error.diagnostic().kind != "CaptureError") throw;
       throw Unknown{fmt::format("`{}` asks for elements: {}", text, error.diagnostic().message)};

@@ -47,7 +47,7 @@ Value save(Interpreter&, std::span<Value> a) {
   const std::string& path = text_argument(a[1], "path");
   refuse_nul(path, "profile.save");
   files::AtomicFile file(path);
-  const std::string& trace = text_argument(*a[0].as<Instance>().find("trace"), "trace");
+  const std::string& trace = text_argument(*a[0].as<Instance>().find("trace_json"), "trace_json");
   file.write(trace.data(), trace.size());
   file.commit();
   return {};
@@ -58,8 +58,9 @@ Value profile_value(const Profile& profile) {
       "Profile",
       "Where the time of a call went, in seconds: `seconds` in all, of which `interpreter capture kernels "
       "waiting`; `ops` and `lines`, the longest first; `behind`: kernels compiled on other threads. "
-      "`save(path)` writes the `trace`, which Perfetto opens.",
-      {"seconds", "ops", "lines", "interpreter", "capture", "kernels", "waiting", "behind", "trace", "text"},
+      "`save(path)` writes `trace_json`, which Perfetto opens.",
+      {"seconds", "ops", "lines", "interpreter", "capture", "kernels", "waiting", "behind", "trace_json",
+       "text"},
       {{"save(self, path)", "Writes the trace, in the JSON that Perfetto and chrome://tracing open.",
         save}}));
   return make_record(

@@ -1,5 +1,5 @@
 // `eval_shape`: the types of what a call gives, without computing it.
-#include "interpreter/abstract_call.h"
+#include "interpreter/host/abstract_call.h"
 #include "interpreter/host/pytree.h"
 #include "interpreter/host/record.h"
 #include "interpreter/host/transforms.h"

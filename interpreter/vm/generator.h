@@ -11,8 +11,8 @@ struct GeneratorClosed : Exit {};
 class Generator {
  public:
   explicit Generator(Activation frame) : frame_(std::move(frame)) {}
-  // One that stands within a `finally` or `with` is closed later, between two instructions (`close_left`); one that is
-  // part of a cycle is not.
+  // One that stands within a `finally` or `with` is closed later, between two instructions (`close_left`);
+  // one that is part of a cycle is not.
   ~Generator();
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;

@@ -29,6 +29,7 @@ OTHER_WORDS = {
     "interpreter/host/math.cpp": "max min",
     "interpreter/host/plain_methods.cpp": "index trace",
     "interpreter/host/regex.cpp": "full",
+    "interpreter/profile.cpp": "cat",  # a field of the trace
     "interpreter/host/plot_call.cpp": "linear log",  # scales of axes
     "interpreter/host/str_case_methods.cpp": "fill",
     "interpreter/host/str_methods.cpp": "sub",

@@ -1,4 +1,4 @@
-#include "interpreter/abstract_call.h"
+#include "interpreter/host/abstract_call.h"
 
 #include "interpreter/capture/stages.h"
 #include "interpreter/host/pytree.h"
@@ -9,7 +9,7 @@
 #include "tensor/symbolic_run.h"
 #include "tensor/view.h"
 
-namespace kiln::interp {
+namespace kiln::interp::host {
 namespace {
 
 // Rules of types in the place of kernels.
@@ -25,7 +25,7 @@ class Types final : public kiln::StandIn {
 };
 
 Value without_elements(const Value& tree) {
-  return host::map_tensors(tree, [](const kiln::Tensor& x) {
+  return map_tensors(tree, [](const kiln::Tensor& x) {
     return Value(kiln::Tensor::without_elements(x.sizes(), x.dtype(), x.device()));
   });
 }
@@ -56,4 +56,4 @@ Value call_without_elements(Interpreter& interpreter, const Value& f, std::span<
   return interpreter.call(f, given, by_name);
 }
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::host

@@ -8,8 +8,10 @@
 #include "interpreter/values/value.h"
 
 namespace kiln::interp {
-
 class Interpreter;
+}
+
+namespace kiln::interp::host {
 
 // Calls f with tensors of the same types as those in the arguments, also within lists, dicts and structs, and
 // gives its result, whose tensors have types only. No op computes anything, no tensor is written, no random
@@ -18,4 +20,4 @@ class Interpreter;
 Value call_without_elements(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
                             std::span<const std::pair<std::string_view, Value>> named);
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::host
