@@ -229,6 +229,8 @@ Completion complete_command(Session& session, std::string_view text, std::size_t
     for (const Topic& topic : topics()) all.emplace_back(topic.name);
     return finish(argument, std::move(all), text.substr(argument, cursor - argument));
   }
+  if (command == "lesson")
+    return finish(argument, {"next", "hint", "answer", "check"}, text.substr(argument, cursor - argument));
   if (command == "pass" && text.find_first_of(" \t", argument) >= cursor) {
     return finish(argument, pass_names(session), text.substr(argument, cursor - argument));
   }
