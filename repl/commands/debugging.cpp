@@ -22,8 +22,7 @@ constexpr std::array<Command, 1> kCommands{{
      "`down` go to another one, and anything else runs there: its variables can be read, what it assigns is\n"
      "its own. The values are kept until the next error; `q` lets go of them. `breakpoint()` in a program\n"
      "stops it there, for the same.\n\n"
-     "kiln> fn f(x) { y = x * 2; return y @ ones(7) }\nkiln> f(ones(3))\nkiln> :debug\nkiln> :debug y.sum()\n"
-     "kiln> :debug up\nkiln> :debug q\n",
+     "  :debug          the calls\n  :debug y.sum()  in the innermost\n  :debug up\n  :debug q\n",
      debug},
 }};
 

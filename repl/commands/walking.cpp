@@ -142,7 +142,7 @@ constexpr std::array<Command, 2> kCommands{{
      "in\n"
      "its place, for all nodes behind it.\n\n"
      "kiln> :step ((x) => x.exp() + 1)(zeros(2))\nkiln> :step n\nkiln> :step b\nkiln> :step %x\n"
-     "kiln> :step %exp = ones(2) * 5\nkiln> :step until add\nkiln> :step q\n",
+     "kiln> :step %0 = ones(2) * 5\nkiln> :step until add\nkiln> :step q\n",
      step},
     {"nan", "f(x)", "Compiling", "the first node of a call that makes a nan or an inf",
      "The graphs run op by op, forward and, where an argument requires a gradient, backward for gradients "

@@ -117,7 +117,7 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
   const auto check = [&](int i, const char* name, const Dims& expected, DType dtype) {
     const TensorType& type = in[static_cast<std::size_t>(i)];
     if (type.sizes == expected && type.dtype == dtype) return;
-    throw OpError(ErrorKind::Shape,
+    throw OpError(type.sizes == expected ? ErrorKind::Value : ErrorKind::Shape,
                   std::string(attrs.op()->name()) + ": " + name + " is " + to_string(type) + ", not " +
                       to_string(TensorType{dtype, type.device, expected}),
                   {i});

@@ -106,7 +106,7 @@ TEST_CASE("a profile is by op, by line, and a trace", "[timing]") {
 
 TEST_CASE("kernels of both graphs are shown where an argument requires a gradient", "[timing]") {
   Talk talk;
-  talk("x = ones(100, requires_grad=true)");
+  talk("x = ones(100).requires_grad_()");
   talk("y = ones(100)");
   const std::string both = talk(":kernels (x => x.exp().sin())(x)");
   CHECK(both.find("forward\n") != std::string::npos);
