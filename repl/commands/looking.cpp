@@ -102,8 +102,9 @@ constexpr std::array<Command, 4> kCommands{{
     {"who", "[part of a name]", "Looking", "variables with type, device, bytes and what they alias",
      "kiln> x = zeros(3, 4)\nkiln> y = x[0]\nkiln> :who\n", who},
     {"type", "e", "Looking", "the type of an expression, without running it",
-     "Names, literals, fields, operators and ops are worked out from types alone. For a call of\n"
-     "a function of yours it says that it cannot know.\n\n"
+     "Names, literals, fields, operators and ops are worked out from types alone. A function of yours runs "
+     "on\n"
+     "tensors without elements and prints nothing; where it asks for an element, the type is not known.\n\n"
      "kiln> x = zeros(3, 4)\nkiln> :type x @ x.t()\nf32[3, 3]\nkiln> :type x.shape\ntuple of 2\n",
      type},
     {"mem", "[reset]", "Looking", "live tensor memory, its peak, and who holds it",
