@@ -97,6 +97,18 @@ class Process {
   pid_t id_ = -1;
 };
 
+// While one lives, writing to a program that reads no more is an error of the call and no signal.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~NoPipeSignal() { std::signal(SIGPIPE, before_); }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
 bool read_some(int from, std::string& into) {
   std::array<char, 65536> bytes;
   const ssize_t got = read(from, bytes.data(), bytes.size());
@@ -159,6 +171,7 @@ Value run_process(Interpreter& interpreter, std::span<Value> a) {
   interpreter.flush();
   std::string output, error;
   Process process(command);
+  const NoPipeSignal no_signal;
   exchange(process, text_argument(a[1], "input"), output, error, deadline);
   const int code = process.wait();
   return tuple_value({Value(code), text_value(std::move(output)), text_value(std::move(error))});
