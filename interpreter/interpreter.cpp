@@ -12,6 +12,7 @@
 #include "interpreter/shadow.h"
 #include "interpreter/values/collector.h"
 #include "interpreter/values/natives.h"
+#include "interpreter/vm/generator.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/kept_place.h"
 #include "interpreter/vm/members.h"
@@ -39,6 +40,9 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
   kiln::set_place_source([this, thread = std::this_thread::get_id()] {
     return std::this_thread::get_id() == thread ? keep_place(impl_->vm) : kiln::KeptPlace{};
   });
+  kiln::timeline::set_line_source([this, thread = std::this_thread::get_id()] {
+    return std::this_thread::get_id() == thread ? current_line(impl_->vm) : kiln::timeline::Line{};
+  });
   Value main = new_module("main");
   Value prelude = new_module("prelude");
   main_ = &main.as<Module>();
@@ -55,7 +59,10 @@ Interpreter::~Interpreter() {
   capture::forget_entries();
   kiln::set_warning_sink({});
   kiln::set_place_source({});
+  kiln::timeline::set_line_source({});
+  impl_->own_passes.clear();
   impl_->modules.clear();
+  Generator::forget_left();
   for (Value& slot : main_->slots) slot.clear();
   for (Value& slot : prelude_->slots) slot.clear();
   Collector::collect();
@@ -69,6 +76,7 @@ Interpreter::Outcome Interpreter::run(std::string name, std::string text) {
   } const at_the_end{*this};
   Outcome outcome;
   outcome.value = impl_->modules.run(*main_, name, std::move(text), outcome.has_value);
+  Generator::close_left(impl_->vm);
   settle();
   return outcome;
 }
@@ -174,6 +182,7 @@ void Interpreter::reset() {
     main_->slots[i].take(unset);
     main_->origins[i] = {};
   }
+  impl_->own_passes.clear();
   impl_->modules.forget_user_modules();
   Collector::collect();
 }

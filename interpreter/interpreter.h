@@ -32,6 +32,9 @@ struct Options {
   // The share of the program's time that may go into captures of what becomes hot; and whether it is given up
   // again where it takes longer than the interpreter. 0: nothing depends on time.
   double capture_share = 0;
+  // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.
+  bool keeps_frames = false;
+  std::function<void()> on_breakpoint;  // what `breakpoint()` does; none: it says where it is
 };
 
 class Interpreter {

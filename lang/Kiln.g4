@@ -2,7 +2,8 @@
 //
 // Two things are settled elsewhere. Operators form flat chains here; their precedence is a table (operators.cpp).
 // The parser reads tokens through token_filter.cpp, which decides which newlines end a statement, joins `not in` and
-// `is not` into one OPERATOR, and makes keywords after a dot into NAMEs.
+// `is not` into one OPERATOR, and makes keywords after a dot into NAMEs, as well as FINALLY, DEL, YIELD, MATCH and CASE
+// where they stand as names.
 //
 // The lexer reads bytes: every byte of a non-ASCII character arrives as \u007F.
 grammar Kiln;
@@ -20,6 +21,9 @@ statement
   | decorated
   | with_statement
   | try_statement
+  | match_statement
+  | yield_statement
+  | del_statement
   | return_statement
   | throw_statement
   | assert_statement
@@ -60,7 +64,12 @@ autograd_statement: AUTOGRAD NAME LBRACE member? ((NEWLINE | SEMICOLON) member?)
 
 with_statement: WITH with_item (COMMA with_item)* block;
 with_item: expression (AS operand)?;
-try_statement: TRY block CATCH NAME? block;
+try_statement: TRY block (CATCH NAME? block (FINALLY block)? | FINALLY block);
+match_statement: MATCH expression (COMMA expression)* LBRACE (NEWLINE | SEMICOLON | case_clause)* RBRACE;
+// A pattern is read as an expression; the tree builder makes the pattern.
+case_clause: CASE STAR? chain (COMMA (STAR? chain)?)* (AS NAME)? (IF expression)? block;
+yield_statement: YIELD expressions?;
+del_statement: DEL operand (COMMA operand)*;
 return_statement: RETURN expressions?;
 throw_statement: THROW expression;
 assert_statement: ASSERT expression (COMMA expression)?;
@@ -91,8 +100,9 @@ list: LBRACKET (item (COMMA item?)*)? RBRACKET;
 call: LPAREN (item (COMMA item?)*)? RPAREN;
 item: (STAR | DOUBLE_STAR) expression | expression (COLON annotation)? (ASSIGN expression)? clause*;
 clause: FOR targets IN chain (IF chain)*;
+// A dict of pairs or a set of values; the tree builder tells which.
 dict: LBRACE (pair (COMMA pair?)*)? RBRACE;
-pair: DOUBLE_STAR expression | expression COLON expression clause*;
+pair: (STAR | DOUBLE_STAR) expression | expression (COLON expression)? clause*;
 index: LBRACKET subscript (COMMA subscript?)* RBRACKET;
 subscript: STAR expression | expression slice? | slice;
 slice: COLON expression? (COLON expression?)?;
@@ -116,6 +126,11 @@ AUTOGRAD: 'autograd';
 WITH: 'with';
 TRY: 'try';
 CATCH: 'catch';
+FINALLY: 'finally';
+MATCH: 'match';
+CASE: 'case';
+YIELD: 'yield';
+DEL: 'del';
 THROW: 'throw';
 ASSERT: 'assert';
 NOT: 'not';

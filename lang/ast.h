@@ -38,6 +38,7 @@ enum class ExprKind : std::uint8_t {
   List,
   Tuple,
   Dict,
+  Set,
   Comprehension,
   Unary,
   Binary,
@@ -145,6 +146,10 @@ struct TupleExpr : ExprOf<ExprKind::Tuple> {
   using ExprOf::ExprOf;
   std::span<Expr*> items;
 };  // items may be Starred
+struct SetExpr : ExprOf<ExprKind::Set> {
+  using ExprOf::ExprOf;
+  std::span<Expr*> items;
+};  // items may be Starred
 struct DictEntry {
   Expr* key = nullptr;
   Expr* value = nullptr;
@@ -165,6 +170,7 @@ struct ComprehensionExpr : ExprOf<ExprKind::Comprehension> {
   using ExprOf::ExprOf;
   Expr* element = nullptr;  // for a dict comprehension: the value
   Expr* key = nullptr;      // only for `{k: v for …}`
+  bool is_set = false;      // `{e for …}`
   std::span<ComprehensionClause> clauses;
 };
 
@@ -296,6 +302,7 @@ struct FunctionExpr : ExprOf<ExprKind::Function> {
   std::span<bool> local_is_cell;
   std::span<CaptureSource> captures;
   std::span<NamedSize> named_sizes;
+  bool is_generator = false;  // a `yield` stands in it
 };
 
 enum class StmtKind : std::uint8_t {
@@ -313,6 +320,9 @@ enum class StmtKind : std::uint8_t {
   Autograd,
   With,
   Try,
+  Match,
+  Yield,
+  Del,
   Throw,
   Assert,
   Import,
@@ -427,7 +437,50 @@ struct TryStmt : StmtOf<StmtKind::Try> {
   Block* body = nullptr;
   std::string_view name;  // empty: `catch { … }`
   Binding binding;
-  Block* handler = nullptr;
+  Block* handler = nullptr;  // null: `try { … } finally { … }`
+  Block* cleanup = nullptr;  // of `finally`
+};
+// What a `case` asks of a value. Names in it become variables.
+struct Pattern {
+  enum class Kind : std::uint8_t {
+    Value,     // equal to `value`
+    Any,       // `_`
+    Name,      // any value, which `name` gets
+    Sequence,  // a list or a tuple of `parts`, of which the one at `star` takes the rest
+    Dict,      // `keys` with values that fit the first `parts`; one more part takes the rest
+    Struct,    // an instance of `value`: first parts by position, the last ones by `names`
+    Either,    // any of `parts`
+    As,        // parts[0], and `name` gets the value
+  };
+  Kind kind = Kind::Any;
+  Span span;
+  Expr* value = nullptr;
+  std::string_view name;
+  Binding binding;
+  std::span<Pattern*> parts;
+  std::span<Expr*> keys;
+  std::span<std::string_view> names;
+  int star = -1;
+};
+struct MatchCase {
+  Span span;
+  Pattern* pattern = nullptr;
+  Expr* guard = nullptr;
+  Block* body = nullptr;
+};
+struct MatchStmt : StmtOf<StmtKind::Match> {
+  using StmtOf::StmtOf;
+  Expr* subject = nullptr;
+  std::span<MatchCase> cases;
+};
+struct YieldStmt : StmtOf<StmtKind::Yield> {
+  using StmtOf::StmtOf;
+  Expr* value = nullptr;
+};
+// Targets are names and indices.
+struct DelStmt : StmtOf<StmtKind::Del> {
+  using StmtOf::StmtOf;
+  std::span<Expr*> targets;
 };
 struct ThrowStmt : StmtOf<StmtKind::Throw> {
   using StmtOf::StmtOf;

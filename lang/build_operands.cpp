@@ -152,10 +152,15 @@ Expr* Builder::list(Node node) {
 Expr* Builder::dict(Node node) {
   check_commas(node);
   const std::vector<Node> pairs = rules_of(node, Rule::Pair);
-  if (pairs.size() == 1 && child(pairs[0], Rule::Clause)) return dict_comprehension(pairs[0], span(node));
+  if (pairs.size() == 1 && has_clause(pairs[0])) return comprehension_in_braces(pairs[0], span(node));
+  if (!pairs.empty() && is_set_item(pairs[0])) return set(node, pairs);
   std::vector<DictEntry> entries;
   for (const Node pair : pairs) {
     if (has_clause(pair)) syntax_error(span(pair), "a comprehension stands alone in its braces");
+    if (is_set_item(pair)) {
+      syntax_error(span(pair), "a value without a key stands in a dict",
+                   "a dict has `key: value` everywhere, a set values alone");
+    }
     const std::vector<Node> sides = rules_of(pair, Rule::Expression);
     DictEntry entry;
     if (sides.size() > 1) entry.key = expression(sides.front());
@@ -164,6 +169,23 @@ Expr* Builder::dict(Node node) {
   }
   auto* made = ast_.make<DictExpr>(span(node));
   made->entries = keep(entries);
+  return made;
+}
+
+Expr* Builder::set(Node node, const std::vector<Node>& values) {
+  std::vector<Expr*> items;
+  for (const Node each : values) {
+    if (has_clause(each)) syntax_error(span(each), "a comprehension stands alone in its braces");
+    if (!is_set_item(each)) {
+      syntax_error(span(each), "a key stands in a set",
+                   "a dict has `key: value` everywhere, a set values alone");
+    }
+    Expr* const value = expression(*child(each, Rule::Expression));
+    const auto star = child(each, Tok::Star);
+    items.push_back(star ? starred(*star, value) : value);
+  }
+  auto* made = ast_.make<SetExpr>(span(node));
+  made->items = keep(items);
   return made;
 }
 
@@ -178,11 +200,12 @@ Expr* Builder::comprehension(Node item, Span place) {
   return made;
 }
 
-Expr* Builder::dict_comprehension(Node pair, Span place) {
+Expr* Builder::comprehension_in_braces(Node pair, Span place) {
   auto* made = ast_.make<ComprehensionExpr>(place);
   const std::vector<Node> sides = rules_of(pair, Rule::Expression);
-  made->key = expression(sides[0]);
-  made->element = expression(sides[1]);
+  made->is_set = sides.size() == 1;
+  if (!made->is_set) made->key = expression(sides[0]);
+  made->element = expression(sides.back());
   made->clauses = clauses(pair);
   return made;
 }

@@ -96,6 +96,12 @@ Stmt* Builder::statement(Node node) {
       return with_statement(inner);
     case Rule::Try:
       return try_statement(inner);
+    case Rule::Match:
+      return match_statement(inner);
+    case Rule::Yield:
+      return yield_statement(inner);
+    case Rule::Del:
+      return del_statement(inner);
     case Rule::Return:
       return return_statement(inner);
     case Rule::Throw:
@@ -147,6 +153,14 @@ Expr* Builder::expressions(Node node, Expr* given) {
   auto* made = ast_.make<TupleExpr>(given ? join(given->span, span(node)) : span(node));
   made->items = keep(items);
   return made;
+}
+
+// Several expressions are a tuple, one is itself.
+Expr* Builder::tuple_of(const std::vector<Expr*>& items) {
+  if (items.size() == 1) return items.front();
+  auto* tuple = ast_.make<TupleExpr>(join(items.front()->span, items.back()->span));
+  tuple->items = keep(items);
+  return tuple;
 }
 
 Expr* Builder::starred(Token star, Expr* operand) {
@@ -251,12 +265,7 @@ Stmt* Builder::for_statement(Node node) {
   made->target = targets(*child(node, Rule::Targets));
   std::vector<Expr*> iterables;
   for (const Node part : rules_of(node, Rule::Expression)) iterables.push_back(expression(part));
-  made->iterable = iterables.front();
-  if (iterables.size() > 1) {
-    auto* tuple = ast_.make<TupleExpr>(join(iterables.front()->span, iterables.back()->span));
-    tuple->items = keep(iterables);
-    made->iterable = tuple;
-  }
+  made->iterable = tuple_of(iterables);
   made->body = block(*child(node, Rule::Block));
   return made;
 }
@@ -282,10 +291,37 @@ Stmt* Builder::with_statement(Node node) {
 
 Stmt* Builder::try_statement(Node node) {
   auto* made = ast_.make<TryStmt>(span(node));
-  const std::vector<Node> blocks = rules_of(node, Rule::Block);
-  made->body = block(blocks[0]);
-  made->handler = block(blocks[1]);
+  Block** next = &made->body;
+  for (const Node part : node) {
+    if (part.is(Tok::Catch)) next = &made->handler;
+    if (part.is(Tok::Finally)) next = &made->cleanup;
+    if (part.is(Rule::Block)) *next = block(part);
+  }
   if (const auto name = child(node, Tok::Name)) made->name = name_of(*name);
+  return made;
+}
+
+Stmt* Builder::yield_statement(Node node) {
+  auto* made = ast_.make<YieldStmt>(span(node));
+  if (const auto value = child(node, Rule::Expressions)) made->value = value_of(expressions(*value));
+  return made;
+}
+
+Stmt* Builder::del_statement(Node node) {
+  auto* made = ast_.make<DelStmt>(span(node));
+  std::vector<Expr*> targets;
+  for (const Node part : rules_of(node, Rule::Operand)) {
+    Expr* const target = operand_as_target(part);
+    if (target->kind == ExprKind::Attribute) {
+      syntax_error(target->span, "a field cannot be deleted",
+                   "write `" + std::string(target->span.text()) + " = none`");
+    }
+    if (target->kind != ExprKind::Name && target->kind != ExprKind::Index) {
+      syntax_error(target->span, "`del` takes a name or an item, `del x[i]`");
+    }
+    targets.push_back(target);
+  }
+  made->targets = keep(targets);
   return made;
 }
 

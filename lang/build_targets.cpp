@@ -22,6 +22,8 @@ std::string describe(const Expr& e) {
       return "a function";
     case ExprKind::Dict:
       return "a dict";
+    case ExprKind::Set:
+      return "a set";
     case ExprKind::Comprehension:
       return "a comprehension";
     case ExprKind::Compare:

@@ -42,6 +42,8 @@ class Builder {
   Stmt* for_statement(Node node);
   Stmt* with_statement(Node node);
   Stmt* try_statement(Node node);
+  Stmt* yield_statement(Node node);
+  Stmt* del_statement(Node node);
   Stmt* return_statement(Node node);
   Stmt* throw_statement(Node node);
   Stmt* assert_statement(Node node);
@@ -52,8 +54,21 @@ class Builder {
   Block* block(Node node);
   Expr* expressions(Node node, Expr* first = nullptr);
   Expr* starred(Token star, Expr* operand);
+  Expr* tuple_of(const std::vector<Expr*>& items);
   Expr* value_of(Expr* expressions);
   Stmt* short_function(Node statement, Node function);
+
+  // build_patterns.cpp
+  Stmt* match_statement(Node node);
+  MatchCase match_case(Node node);
+  Pattern* case_pattern(Node node);
+  Pattern* make_pattern(Pattern::Kind kind, Span span);
+  Pattern* pattern(Expr& e);
+  Pattern* pattern_name(std::string_view name, Span span);
+  Pattern* sequence_pattern(std::span<Expr* const> items, Span span);
+  Pattern* dict_pattern(const DictExpr& e);
+  Pattern* struct_pattern(CallExpr& e);
+  Pattern* either_pattern(BinaryExpr& e);
 
   // build_targets.cpp
   Expr* targets(Node node);
@@ -87,6 +102,7 @@ class Builder {
   Expr* group(Node node);
   Expr* list(Node node);
   Expr* dict(Node node);
+  Expr* set(Node node, const std::vector<Node>& values);
   Expr* call(Node node, Expr* callee, Span span);
   Argument argument(Node item, bool alone);
   Expr* index(Node node, Expr* object, Span span);
@@ -94,7 +110,7 @@ class Builder {
   Expr* slice(Node node);
   Expr* plain_item(Node item, const char* where);
   Expr* comprehension(Node item, Span span);
-  Expr* dict_comprehension(Node pair, Span span);
+  Expr* comprehension_in_braces(Node pair, Span span);
   std::span<ComprehensionClause> clauses(Node node);
 
   // build_strings.cpp
@@ -115,6 +131,8 @@ class Builder {
   static std::optional<Node> child(Node node, Rule rule);
   static std::optional<Token> child(Node node, Tok kind);
   static bool has_clause(Node item) { return child(item, Rule::Clause).has_value(); }
+  // Of a pair in braces: it has no key, and spreads no dict.
+  static bool is_set_item(Node pair) { return !child(pair, Tok::Colon) && !child(pair, Tok::DoubleStar); }
   // The name, when an expression is nothing but one.
   static std::optional<Token> bare_name(Node expression);
   // Two commas in a row, which the grammar lets pass.

@@ -17,17 +17,17 @@ struct Hint {
 constexpr Hint kForeignWords[] = {
     {"async", "Kiln runs one thing after the other"},
     {"await", "Kiln runs one thing after the other"},
-    {"case", "use `if … else if …`"},
+    {"case", "a `case` stands in the braces of `match x { … }`"},
     {"class", "a class is written `struct Name { field; fn method(self) { … } }`"},
     {"const", "a variable needs no keyword: `x = 1`"},
     {"def", "a function is written `fn name(x) { … }`"},
-    {"del", "use `pop` or `remove`"},
+    {"del", "`del` takes names and items: `del x, xs[0]`"},
     {"do", "a loop is written `while condition { … }`"},
     {"elif", "write `else if`"},
     {"elseif", "write `else if`"},
     {"elsif", "write `else if`"},
     {"except", "errors are caught by `try { … } catch err { … }`"},
-    {"finally", "errors are caught by `try { … } catch err { … }`"},
+    {"finally", "`finally` follows the `}` of a `try` or `catch`; at the prompt on the same line"},
     {"foreach", "a loop is written `for x in xs { … }`"},
     {"func", "a function is written `fn name(x) { … }`"},
     {"function", "a function is written `fn name(x) { … }`"},
@@ -35,16 +35,16 @@ constexpr Hint kForeignWords[] = {
     {"include", "write `import name` or `import \"./file.kiln\" as name`"},
     {"lambda", "an anonymous function is written `x => x + 1`"},
     {"let", "a variable needs no keyword: `x = 1`"},
-    {"match", "use `if … else if …`"},
+    {"match", "`match` is a statement: `match x { case 1 { … } case _ { … } }`"},
     {"print", "call it: `print(…)`"},
     {"raise", "write `throw`"},
-    {"switch", "use `if … else if …`"},
+    {"switch", "write `match x { case 1 { … } case _ { … } }`"},
     {"then", "the body of `if` stands in braces: `if c { … }`"},
     {"unless", "write `if not …`"},
     {"until", "write `while not …`"},
     {"using", "write `import name`"},
     {"var", "a variable needs no keyword: `x = 1`"},
-    {"yield", "Kiln has no generators; return a list"},
+    {"yield", "`yield` is a statement of its own"},
 };
 
 // Characters and operators of other languages.
@@ -197,6 +197,7 @@ class Complaint {
         return expected_closer();
       case Tok::RightBrace:
         if (rule() == Rule::Dict) return expected_closer();
+        if (rule() == Rule::Match) return "expected `case` and a pattern" + but_found();
         if (nothing_yet()) return "expected " + std::string(words(rule())) + but_found();
         return rule() == Rule::Block ? expected_statement_end()
                                      : "expected a new line or `;`" + after() + but_found();
@@ -210,12 +211,8 @@ class Complaint {
         return "expected a name" + after() + but_found();
       case Tok::In:
         return "expected `in` after the names of `for`" + but_found();
-      case Tok::Catch:
-        return "expected `catch` after the body of `try`" + but_found();
       case Tok::Else:
         return "expected `else` and another value after `… if condition`" + but_found();
-      case Tok::Colon:
-        return "expected `:` and a value after the key of a dict" + but_found();
       default:
         return "expected " + std::string(words(failure_.expected)) + after() + but_found();
     }
@@ -240,6 +237,8 @@ class Complaint {
     if (failure_.rules.empty()) return "expected the end of the expression" + but_found();
     if (rule() == Rule::Statement && found().kind == Tok::Else) return "`else` without an `if` before it";
     if (rule() == Rule::Statement && found().kind == Tok::Catch) return "`catch` without a `try` before it";
+    if (rule() == Rule::Try) return "expected `catch` or `finally` after the body of `try`" + but_found();
+    if (rule() == Rule::Match) return "expected `case` and a pattern" + but_found();
     return "expected " + std::string(words(rule())) + after() + but_found();
   }
 
@@ -255,7 +254,12 @@ class Complaint {
       case Rule::With:
         return "with";
       case Rule::Try:
-        return has_before() && before().kind == Tok::Try ? "try" : "catch";
+        if (!has_before() || before().kind == Tok::Try) return "try";
+        return before().kind == Tok::Finally ? "finally" : "catch";
+      case Rule::Match:
+        return "match";
+      case Rule::Case:
+        return "case";
       case Rule::Struct:
         return "struct";
       case Rule::Autograd:
@@ -303,6 +307,7 @@ class Complaint {
     if (inside(Rule::Dict) && opened_after(Tok::FatArrow)) {
       return "a function with statements is written `fn(x) { … }`; after `=>` stands one expression";
     }
+    if (rule() == Rule::Dict && begins_value(kind)) return "an entry of a dict is written `key: value`";
     if (rule() == Rule::Annotation && inside(Rule::Call)) return "a named argument is written `name=value`";
     return "";
   }
@@ -326,8 +331,6 @@ class Complaint {
     if (after_name && begins_value(found().kind) && !adjacent()) {
       return "to call it, write `" + std::string(then) + "(…)`";
     }
-    const bool set = found().kind == Tok::Comma || found().kind == Tok::RightBrace;
-    if (rule() == Rule::Pair && set) return "Kiln has no sets; a list is written `[a, b]`";
     return "";
   }
 

@@ -23,6 +23,7 @@ class IncompleteError : public UserError {
 struct Opener {
   Token token;
   bool is_block = false;
+  bool is_match = false;  // a block of cases
 };
 
 // What the parser knew when it could not go on. The token it stumbled over is the last of `tokens`.

@@ -38,24 +38,37 @@ std::vector<Snippet> group_by_line(const std::vector<Label>& labels) {
 
 struct Call {
   std::string text;
+  std::string source;
   std::size_t times = 1;
 };
 
 std::string describe(const Call& call) {
-  return call.text + (call.times > 1 ? " (" + std::to_string(call.times) + " times)" : "") + "\n";
+  const std::string times = call.times > 1 ? " (" + std::to_string(call.times) + " times)" : "";
+  return call.text + times + "\n" + (call.source.empty() ? "" : "  | " + call.source + "\n");
 }
 
-// A call that repeats at once is one line with a count. Otherwise only both ends of a long trace are shown.
-std::string render_trace(const std::vector<Frame>& trace, bool full) {
+bool is_of_library(const Frame& frame) { return frame.span && frame.span.file->is_library(); }
+
+// The line of a call, as it is written.
+std::string source_text(const Span& span) {
+  const std::string_view line = span.file->line(span.file->locate(span.begin).line);
+  const std::size_t begin = line.find_first_not_of(" \t");
+  return begin == std::string_view::npos ? std::string() : std::string(line.substr(begin));
+}
+
+// The calls from the frame `first` on. A call that repeats at once is told once, with a count. Otherwise only
+// both ends of a long trace are shown, and no calls by the library.
+std::string render_trace(const std::vector<Frame>& trace, std::size_t first, bool full) {
   std::vector<Call> calls;
-  for (std::size_t i = 1; i < trace.size(); ++i) {
+  for (std::size_t i = first; i < trace.size(); ++i) {
     const Frame& frame = trace[i];
+    if (!full && is_of_library(frame)) continue;
     std::string text = "called from " + (frame.span ? place_text(frame.span) : std::string("the host"));
     if (!frame.function.empty()) text += " in " + frame.function;
     if (!full && !calls.empty() && calls.back().text == text) {
       ++calls.back().times;
     } else {
-      calls.push_back({std::move(text), 1});
+      calls.push_back({std::move(text), frame.span ? source_text(frame.span) : ""});
     }
   }
   std::string out;
@@ -73,6 +86,18 @@ std::string render_trace(const std::vector<Frame>& trace, bool full) {
 
 }  // namespace
 
+std::size_t Diagnostic::library_calls() const {
+  if (!place() || !place().file->is_library()) return 0;
+  const auto user = std::find_if(trace.begin(), trace.end(),
+                                 [](const Frame& each) { return each.span && !is_of_library(each); });
+  return user == trace.end() ? 0 : static_cast<std::size_t>(user - trace.begin());
+}
+
+Span Diagnostic::user_place() const {
+  const std::size_t calls = library_calls();
+  return calls == 0 ? place() : trace[calls].span;
+}
+
 std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
   const Palette& palette = options.color ? kColored : kPlain;
   const auto painted = [&](std::string_view color, const std::string& text) {
@@ -80,16 +105,27 @@ std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
   };
   std::string out =
       painted(palette.kind, diagnostic.kind) + painted(palette.strong, ": " + diagnostic.message) + "\n";
-  const std::vector<Snippet> snippets = group_by_line(diagnostic.labels);
+  const std::size_t library_calls = diagnostic.library_calls();
+  const Label user{diagnostic.user_place(), ""};
+  std::vector<Snippet> snippets = group_by_line(diagnostic.labels);
+  if (library_calls > 0) {
+    snippets.insert(snippets.begin(),
+                    Snippet{user.span.file, user.span.file->locate(user.span.begin).line, {{&user, true}}});
+  }
   std::size_t gutter = 1;
   for (const Snippet& snippet : snippets) gutter = std::max(gutter, std::to_string(snippet.line).size());
   for (const Snippet& snippet : snippets) {
     const std::string arrow = std::string(gutter, ' ') + "--> ";
-    out += painted(palette.frame, arrow) + place_text(snippet.marks.front().label->span) + "\n";
+    const Span& span = snippet.marks.front().label->span;
+    out += painted(palette.frame, arrow) + place_text(span);
+    if (library_calls > 0 && span == diagnostic.place() && !diagnostic.trace.front().function.empty())
+      out += " in " + diagnostic.trace.front().function;
+    out += "\n";
     out += draw_snippet(*snippet.file, snippet.line, snippet.marks, static_cast<int>(gutter), palette);
   }
   if (!diagnostic.help.empty()) out += painted(palette.help, "help: ") + diagnostic.help + "\n";
-  return out + render_trace(diagnostic.trace, options.full_trace);
+  const std::size_t first = options.full_trace || library_calls == 0 ? 1 : library_calls + 1;
+  return out + render_trace(diagnostic.trace, first, options.full_trace);
 }
 
 }  // namespace kiln::lang

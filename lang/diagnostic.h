@@ -32,7 +32,13 @@ struct Diagnostic {
   std::vector<Frame> trace;     // innermost first; the frame of the primary label comes first
   bool trace_is_whole = false;  // those who pass it on add no frames: it is that of an earlier moment
 
+  // Of the first label, which may be in the standard library.
   Span place() const { return labels.empty() ? Span{} : labels.front().span; }
+  // How many calls of the library lie between the mistake and the line of the program that led to it: the
+  // frame of that number is the program's. 0 where the mistake is in the program, or no frame is of it.
+  std::size_t library_calls() const;
+  // Where the program is: of the first label, or of the call that led into the library.
+  Span user_place() const;
 };
 
 // What the user did wrong. Carries everything that is printed.

@@ -24,7 +24,7 @@ std::string render_json(const Diagnostic& diagnostic) {
   Json out;
   out["kind"] = diagnostic.kind;
   out["message"] = diagnostic.message;
-  add_place(out, diagnostic.place());
+  add_place(out, diagnostic.user_place());
   out["labels"] = Json::array();
   for (const Label& label : diagnostic.labels) {
     Json entry;

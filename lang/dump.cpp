@@ -131,6 +131,22 @@ std::string dump_call(const CallExpr& e) {
   return out.text();
 }
 
+std::string dump_pattern(const Pattern& p) {
+  constexpr const char* kKinds[] = {"value", "any", "name", "sequence", "mapping", "struct", "either", "as"};
+  List out(kKinds[static_cast<std::size_t>(p.kind)]);
+  if (p.value) out.add(p.value);
+  if (!p.name.empty()) out.add(p.name);
+  for (std::size_t i = 0; i < p.parts.size(); ++i) {
+    std::string part = dump_pattern(*p.parts[i]);
+    if (static_cast<int>(i) == p.star) part = "*" + part;
+    if (i < p.keys.size()) part = dump(*p.keys[i]) + ":" + part;
+    const std::size_t unnamed = p.parts.size() - p.names.size();
+    if (i >= unnamed) part = std::string(p.names[i - unnamed]) + "=" + part;
+    out.add(part);
+  }
+  return out.text();
+}
+
 std::string dump_import(const ImportStmt& s) {
   List out("import");
   out.add(s.is_path ? quoted(s.module) : std::string(s.module));
@@ -176,6 +192,8 @@ std::string dump(const Expr& e) {
       return List("list").all(as<ListExpr>(e).items).text();
     case ExprKind::Tuple:
       return List("tuple").all(as<TupleExpr>(e).items).text();
+    case ExprKind::Set:
+      return List("set").all(as<SetExpr>(e).items).text();
     case ExprKind::Dict: {
       List out("dict");
       for (const DictEntry& entry : as<DictExpr>(e).entries) out.add(entry.key).add(entry.value);
@@ -275,8 +293,27 @@ std::string dump(const Stmt& s) {
     }
     case StmtKind::Try: {
       const auto& made = as<TryStmt>(s);
-      return List("try").add(made.body).add(made.name.empty() ? "-" : made.name).add(made.handler).text();
+      List out("try");
+      out.add(made.body);
+      if (made.handler) out.add(made.name.empty() ? "-" : made.name).add(made.handler);
+      if (made.cleanup) out.add("finally").add(made.cleanup);
+      return out.text();
     }
+    case StmtKind::Match: {
+      List out("match");
+      out.add(as<MatchStmt>(s).subject);
+      for (const MatchCase& each : as<MatchStmt>(s).cases) {
+        List one("case");
+        one.add(dump_pattern(*each.pattern));
+        if (each.guard) one.add("if").add(each.guard);
+        out.add(one.add(each.body).text());
+      }
+      return out.text();
+    }
+    case StmtKind::Yield:
+      return List("yield").add(as<YieldStmt>(s).value).text();
+    case StmtKind::Del:
+      return List("del").all(as<DelStmt>(s).targets).text();
     case StmtKind::Throw:
       return List("throw").add(as<ThrowStmt>(s).value).text();
     case StmtKind::Assert:

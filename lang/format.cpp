@@ -63,6 +63,12 @@ bool closes_block(const Piece& piece) {
   return piece.role.role == Role::BlockBrace && piece.token.kind == Tok::RightBrace;
 }
 
+// Whether it is the part of a statement that stands behind a block of it.
+bool goes_on_after_block(const Piece& piece) {
+  const Tok kind = piece.token.kind;
+  return kind == Tok::Else || kind == Tok::Catch || (kind == Tok::Finally && !piece.role.begins_statement);
+}
+
 // Whether a space stands between two tokens of one line.
 bool spaced(const Piece& before, const Piece& after) {
   const Tok left = before.token.kind;
@@ -186,8 +192,7 @@ class Layout {
       if (piece.role.begins_statement)
         return !piece.role.is_field || piece.newlines_before > 0 || !field_before(i);
     }
-    if (closes_block(before) && (piece.token.kind == Tok::Else || piece.token.kind == Tok::Catch))
-      return false;
+    if (closes_block(before) && goes_on_after_block(piece)) return false;
     return piece.newlines_before > 0;
   }
 
@@ -216,8 +221,7 @@ class Layout {
     if (i == pieces_.size()) return false;
     const Piece& piece = pieces_[i];
     if (piece.role.begins_statement || closes_block(piece)) return false;
-    const bool next_part = piece.token.kind == Tok::Else || piece.token.kind == Tok::Catch;
-    if (next_part && closes_block(previous_code(i))) return false;
+    if (goes_on_after_block(piece) && closes_block(previous_code(i))) return false;
     // A definition below its decorator.
     return !definition_keyword(piece);
   }

@@ -50,12 +50,14 @@ class RoleFinder {
       case Rule::Targets:
       case Rule::Subscript:
       case Rule::Pair:
+      case Rule::Case:
         return star ? Role::Prefix : Role::Plain;
       case Rule::Decorator:
         return kind == Tok::At ? Role::Prefix : Role::Plain;
       case Rule::Slice:
         return kind == Tok::Colon ? Role::SliceColon : Role::Plain;
       case Rule::Block:
+      case Rule::Match:
       case Rule::Struct:
       case Rule::Autograd:
         return kind == Tok::LeftBrace || kind == Tok::RightBrace ? Role::BlockBrace : Role::Plain;
@@ -69,7 +71,7 @@ class RoleFinder {
     for (const Node part : node) {
       if (part.is(Rule::Annotation)) annotated = true;
       const bool member = node.is(Rule::Member);
-      if (part.is(Rule::Statement) || member) begins(part, part.is(Rule::Field));
+      if (part.is(Rule::Statement) || part.is(Rule::Case) || member) begins(part, part.is(Rule::Field));
       if (part.is_rule()) continue;
       const Role role = role_of(node.rule(), part.token().kind, annotated);
       if (role != Role::Plain) set(part.token(), role);

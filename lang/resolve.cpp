@@ -48,6 +48,7 @@ class Resolver final : public Walker {
     switch (s.kind) {
       case StmtKind::Return:
         if (scope_->is_module()) syntax_error(s.span, "`return` outside a function");
+        if (as<ReturnStmt>(s).value && !returns_) returns_ = s.span;
         return children(s);
       case StmtKind::Break:
       case StmtKind::Continue:
@@ -72,6 +73,16 @@ class Resolver final : public Walker {
       case StmtKind::Try:
         if (!as<TryStmt>(s).name.empty()) scope_->bind(as<TryStmt>(s).name, as<TryStmt>(s).binding);
         return children(s);
+      case StmtKind::Match:
+        for (MatchCase& each : as<MatchStmt>(s).cases) bind(*each.pattern);
+        return children(s);
+      case StmtKind::Yield:
+        if (scope_->is_module()) {
+          syntax_error(s.span, "`yield` outside a function",
+                       "a generator is a function: `fn f() { yield 1 }`");
+        }
+        function_->is_generator = true;
+        return children(s);
       case StmtKind::Import:
         return import(as<ImportStmt>(s));
       default:
@@ -84,6 +95,21 @@ class Resolver final : public Walker {
     ++loops_;
     block(b);
     --loops_;
+  }
+
+  void bind(Pattern& pattern) {
+    if (!pattern.name.empty()) scope_->bind(pattern.name, pattern.binding);
+    for (Pattern* part : pattern.parts) bind(*part);
+  }
+
+  // A generator gives its values by `yield`, so nothing else can be its result.
+  void check_generator(const FunctionExpr& f) {
+    if (returns_) {
+      syntax_error(returns_, "a function with `yield` returns no value",
+                   "write `yield` for each value; `return` alone ends the generator");
+    }
+    if (f.returns)
+      syntax_error(f.returns->span, "a function with `yield` gives an iterator: it has no result");
   }
 
   void import(ImportStmt& s) {
@@ -110,7 +136,14 @@ class Resolver final : public Walker {
       if (field.annotation) visit(*field.annotation->type);
       maybe(field.default_value);
     }
-    for (FunctionStmt* method : methods) children(static_cast<Stmt&>(*method));
+    for (FunctionStmt* method : methods) {
+      children(static_cast<Stmt&>(*method));
+      const FunctionExpr& f = *method->function;
+      if (f.is_generator && (f.name == "init" || s.kind == StmtKind::Autograd)) {
+        syntax_error(f.span, "`" + std::string(f.name) + "` cannot be a generator",
+                     "give its values from another method");
+      }
+    }
   }
 
   void function(FunctionExpr& f) {
@@ -118,6 +151,8 @@ class Resolver final : public Walker {
     Scope* const outer = scope_;
     Scope inner(f, outer);
     const int outer_loops = std::exchange(loops_, 0);
+    FunctionExpr* const outer_function = std::exchange(function_, &f);
+    const Span outer_returns = std::exchange(returns_, {});
     scope_ = &inner;
     parameters(f, inner);
     if (f.body) {
@@ -133,8 +168,11 @@ class Resolver final : public Walker {
     bind_dimensions(f);
     body(f);
     inner.finish(ast_);
+    if (f.is_generator) check_generator(f);
     scope_ = outer;
     loops_ = outer_loops;
+    function_ = outer_function;
+    returns_ = outer_returns;
   }
 
   void parameters(FunctionExpr& f, Scope& inner) {
@@ -234,6 +272,8 @@ class Resolver final : public Walker {
   Ast& ast_;
   const std::function<bool(std::string_view)>& is_defined_;
   Scope* scope_ = nullptr;
+  FunctionExpr* function_ = nullptr;  // null in the module
+  Span returns_;                      // the first `return` of it with a value
   int loops_ = 0;
 };
 

@@ -37,6 +37,12 @@ class Collector final : public Walker {
       case StmtKind::Try:
         add(as<TryStmt>(s).name, s.span);
         break;
+      case StmtKind::Match:
+        for (const MatchCase& each : as<MatchStmt>(s).cases) collect_pattern_names(*each.pattern, assigned);
+        break;
+      case StmtKind::Del:
+        for (const Expr* target : as<DelStmt>(s).targets) collect_target_names(*target, assigned);
+        return;
       case StmtKind::Function:
         return add(as<FunctionStmt>(s).function->name, s.span);
       case StmtKind::Struct:
@@ -80,6 +86,11 @@ void collect_target_names(const Expr& target, std::vector<AssignedName>& out) {
     default:
       return;  // an attribute or an index binds no name
   }
+}
+
+void collect_pattern_names(const Pattern& pattern, std::vector<AssignedName>& out) {
+  if (!pattern.name.empty()) out.push_back({pattern.name, pattern.span});
+  for (const Pattern* part : pattern.parts) collect_pattern_names(*part, out);
 }
 
 std::vector<AssignedName> assigned_names(const Block& body) {

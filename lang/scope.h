@@ -21,6 +21,7 @@ std::vector<AssignedName> assigned_names(const Block& body);
 std::vector<AssignedName> nonlocal_names(const Block& body);
 // The names of a target, from left to right.
 void collect_target_names(const Expr& target, std::vector<AssignedName>& out);
+void collect_pattern_names(const Pattern& pattern, std::vector<AssignedName>& out);
 
 class Scope {
  public:

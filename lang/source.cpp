@@ -7,7 +7,8 @@
 
 namespace kiln::lang {
 
-SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+SourceFile::SourceFile(std::string name, std::string text, bool is_library)
+    : name_(std::move(name)), text_(std::move(text)), is_library_(is_library) {
   line_starts_.push_back(0);
   for (std::size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) {
     line_starts_.push_back(static_cast<std::uint32_t>(at + 1));
@@ -37,8 +38,8 @@ std::uint32_t SourceFile::line_start(std::uint32_t number) const {
   return number <= line_count() ? line_starts_[number - 1] : static_cast<std::uint32_t>(text_.size());
 }
 
-const SourceFile& Sources::add(std::string name, std::string text) {
-  return files_.emplace_back(std::move(name), std::move(text));
+const SourceFile& Sources::add(std::string name, std::string text, bool is_library) {
+  return files_.emplace_back(std::move(name), std::move(text), is_library);
 }
 
 }  // namespace kiln::lang

@@ -18,11 +18,13 @@ struct LineColumn {
 // The immutable text of one file or one entry at the prompt.
 class SourceFile {
  public:
-  SourceFile(std::string name, std::string text);
+  // `is_library`: of the language itself, so that mistakes in programs are not shown there first.
+  SourceFile(std::string name, std::string text, bool is_library = false);
 
   // The name shown in diagnostics: a path as the user gave it, or "<prompt:3>".
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
+  bool is_library() const { return is_library_; }
 
   LineColumn locate(std::uint32_t offset) const;
   // The text of a one-based line, without its newline; empty past the end.
@@ -35,6 +37,7 @@ class SourceFile {
   std::string name_;
   std::string text_;
   std::vector<std::uint32_t> line_starts_;
+  bool is_library_;
 };
 
 // Half-open range of bytes of one file. A default-made span points nowhere.
@@ -54,7 +57,7 @@ inline Span join(const Span& first, const Span& last) { return {first.file, firs
 // Keeps every source alive for as long as functions, spans and diagnostics may point into it.
 class Sources {
  public:
-  const SourceFile& add(std::string name, std::string text);
+  const SourceFile& add(std::string name, std::string text, bool is_library = false);
 
  private:
   std::deque<SourceFile> files_;

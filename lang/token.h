@@ -34,6 +34,8 @@ std::string_view words(Tok kind);
 std::string_view words(Rule rule);
 
 inline bool is_keyword(Tok kind) { return kind >= Tok::Fn && kind <= Tok::Nonlocal; }
+// Whether the word of a keyword is a name, too, where it cannot be meant as a keyword.
+inline bool may_be_name(Tok kind) { return kind >= Tok::Finally && kind <= Tok::Del; }
 inline bool is_opener(Tok kind) {
   return kind == Tok::LeftParen || kind == Tok::LeftBracket || kind == Tok::LeftBrace;
 }

@@ -25,6 +25,25 @@ bool precedes_block(Tok kind) {
     case Tok::Else:
     case Tok::Try:
     case Tok::Catch:
+    case Tok::Finally:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool begins_operand(Tok kind) {
+  switch (kind) {
+    case Tok::Number:
+    case Tok::String:
+    case Tok::FString:
+    case Tok::True:
+    case Tok::False:
+    case Tok::None:
+    case Tok::Ellipsis:
+    case Tok::Not:
+    case Tok::Tilde:
+    case Tok::Fn:
       return true;
     default:
       return false;
@@ -61,6 +80,8 @@ Token TokenFilter::next() {
     check(token);
     token = join_operator(token);
     if (previous_ == Tok::Dot && is_word(text(token))) token.kind = Tok::Name;
+    if (may_be_name(token.kind) && !is_used_as_keyword(token)) token.kind = Tok::Name;
+    if (token.kind == Tok::Match) match_depth_ = openers_.size();
     if (begins_definition(token.kind) && documentation_so_far_) {
       documentation_.push_back({token.begin, documentation_so_far_});
     }
@@ -88,16 +109,25 @@ Token TokenFilter::read() {
   return token;
 }
 
-const Token& TokenFilter::peek() {
+const Token& TokenFilter::pending(std::size_t index) {
+  while (index >= pending_.size()) {
+    Token token = source_.next();
+    while (token.kind == Tok::Space) token = source_.next();
+    pending_.push_back(token);
+  }
+  return pending_[index];
+}
+
+const Token& TokenFilter::peek(std::size_t steps) {
   for (std::size_t i = 0;; ++i) {
-    if (i == pending_.size()) {
-      Token token = source_.next();
-      while (token.kind == Tok::Space) token = source_.next();
-      pending_.push_back(token);
-    }
-    if (pending_[i].kind != Tok::Comment && pending_[i].kind != Tok::Newline) return pending_[i];
+    const Token& token = pending(i);
+    const bool counts = token.kind != Tok::Comment && token.kind != Tok::Newline;
+    if (counts && steps-- == 0) return token;
+    if (token.kind == Tok::End) return token;
   }
 }
+
+const Token& TokenFilter::peek_on_line() { return pending(pending(0).kind == Tok::Comment ? 1 : 0); }
 
 bool TokenFilter::newline_counts() {
   if (inside_brackets_ && openers_.empty()) return false;
@@ -107,7 +137,44 @@ bool TokenFilter::newline_counts() {
   if (continues_line(previous_)) return false;
   const Token next = peek();
   if (next.kind == Tok::Dot) return false;
-  return !(closed_block_ && (next.kind == Tok::Else || next.kind == Tok::Catch));
+  if (!closed_block_) return true;
+  if (next.kind == Tok::Finally) return peek(1).kind != Tok::LeftBrace;
+  return next.kind != Tok::Else && next.kind != Tok::Catch;
+}
+
+// Keywords that came late are names wherever they cannot be meant as such.
+bool TokenFilter::is_used_as_keyword(Token token) {
+  if (token.kind == Tok::Finally) return closed_block_ && peek().kind == Tok::LeftBrace;
+  if (token.kind == Tok::Case) return !openers_.empty() && openers_.back().is_match && previous_ != Tok::Case;
+  const bool in_block = !openers_.empty() && openers_.back().is_block;
+  const bool begins =
+      previous_ == Tok::Newline || previous_ == Tok::Semicolon || (previous_ == Tok::LeftBrace && in_block);
+  if (!begins) return false;
+  const Token& next = peek_on_line();
+  switch (next.kind) {
+    case Tok::Name:
+    case Tok::Match:
+    case Tok::Case:
+    case Tok::Yield:
+    case Tok::Del:
+    case Tok::Finally:
+      return true;
+    case Tok::Newline:
+    case Tok::Semicolon:
+    case Tok::RightBrace:
+    case Tok::End:
+      return token.kind == Tok::Yield && in_block;
+    case Tok::LeftParen:
+    case Tok::LeftBracket:
+    case Tok::LeftBrace:
+      return token.kind != Tok::Del && next.begin > token.end;
+    case Tok::Plus:
+    case Tok::Minus:
+    case Tok::Star:  // `yield -x` and `yield - x`
+      return token.kind != Tok::Del && next.begin > token.end && peek(1).begin == next.end;
+    default:
+      return token.kind != Tok::Del && begins_operand(next.kind);
+  }
 }
 
 void TokenFilter::note_comment(Token comment) {
@@ -173,7 +240,9 @@ void TokenFilter::check(Token token) {
 
 void TokenFilter::open(Token token) {
   const bool block = token.kind == Tok::LeftBrace && precedes_block(previous_);
-  openers_.push_back({token, block});
+  const bool match = block && match_depth_ == openers_.size();
+  if (match) match_depth_.reset();
+  openers_.push_back({token, block, match});
 }
 
 void TokenFilter::close(Token token) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "lang/complaint.h"
@@ -39,8 +40,11 @@ class TokenFilter {
   const std::vector<DocumentationLines>& documentation() const { return documentation_; }
 
  private:
-  Token read();         // the next token that is not a space
-  const Token& peek();  // the one after it, without comments
+  Token read();                              // the next token that is not a space
+  const Token& pending(std::size_t index);   // of what was not given yet, without spaces
+  const Token& peek(std::size_t steps = 0);  // that many after the next, without comments and newlines
+  const Token& peek_on_line();               // the next, a newline too, without a comment
+  bool is_used_as_keyword(Token token);
   bool newline_counts();
   void note_comment(Token comment);
   Token join_operator(Token first);
@@ -56,6 +60,7 @@ class TokenFilter {
   bool inside_brackets_;
   std::deque<Token> pending_;
   std::vector<Opener> openers_;
+  std::optional<std::size_t> match_depth_;  // how many openers there are around a `match` whose cases come
   std::vector<DocumentationLines> documentation_;
   Tok previous_ = Tok::Newline;  // of what `next` gave; as if a line had just ended at the start
   std::uint32_t previous_end_ = 0;

@@ -54,6 +54,8 @@ void Walker::children(Expr& e) {
       return all(as<ListExpr>(e).items);
     case ExprKind::Tuple:
       return all(as<TupleExpr>(e).items);
+    case ExprKind::Set:
+      return all(as<SetExpr>(e).items);
     case ExprKind::Dict:
       for (DictEntry& entry : as<DictExpr>(e).entries) {
         maybe(entry.key);
@@ -101,6 +103,12 @@ void Walker::children(Expr& e) {
     case ExprKind::Starred:
       return visit(*as<StarredExpr>(e).operand);
   }
+}
+
+void Walker::children(Pattern& p) {
+  maybe(p.value);
+  for (Expr* key : p.keys) visit(*key);
+  for (Pattern* part : p.parts) children(*part);
 }
 
 void Walker::children(Stmt& s) {
@@ -157,7 +165,20 @@ void Walker::children(Stmt& s) {
       return block(as<WithStmt>(s).body);
     case StmtKind::Try:
       block(as<TryStmt>(s).body);
-      return block(as<TryStmt>(s).handler);
+      block(as<TryStmt>(s).handler);
+      return block(as<TryStmt>(s).cleanup);
+    case StmtKind::Match:
+      visit(*as<MatchStmt>(s).subject);
+      for (MatchCase& each : as<MatchStmt>(s).cases) {
+        children(*each.pattern);
+        maybe(each.guard);
+        block(each.body);
+      }
+      return;
+    case StmtKind::Yield:
+      return maybe(as<YieldStmt>(s).value);
+    case StmtKind::Del:
+      return all(as<DelStmt>(s).targets);
     case StmtKind::Throw:
       return visit(*as<ThrowStmt>(s).value);
     case StmtKind::Assert:

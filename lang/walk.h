@@ -15,6 +15,7 @@ class Walker {
  protected:
   void children(Expr& e);
   void children(Stmt& s);
+  void children(Pattern& p);
   void block(Block* b);
   void maybe(Expr* e) {
     if (e) visit(*e);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "interpreter/capture/own_pass.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/natives.h"
 #include "jit/passes/recipes.h"
@@ -200,8 +201,9 @@ Completion or_words(Completion inner, std::vector<std::string> words, std::strin
   return finish(inner.begin, std::move(words), text.substr(inner.begin, cursor - inner.begin));
 }
 
-std::vector<std::string> pass_names() {
+std::vector<std::string> pass_names(Session& session) {
   std::vector<std::string> names;
+  for (const auto& pass : interp::capture::own_passes(session.interpreter())) names.push_back(pass.name);
   for (const jit::Pass& pass : jit::passes()) names.emplace_back(pass.name);
   return names;
 }
@@ -227,8 +229,10 @@ Completion complete_command(Session& session, std::string_view text, std::size_t
     for (const Topic& topic : topics()) all.emplace_back(topic.name);
     return finish(argument, std::move(all), text.substr(argument, cursor - argument));
   }
+  if (command == "lesson")
+    return finish(argument, {"next", "hint", "answer", "check"}, text.substr(argument, cursor - argument));
   if (command == "pass" && text.find_first_of(" \t", argument) >= cursor) {
-    return finish(argument, pass_names(), text.substr(argument, cursor - argument));
+    return finish(argument, pass_names(session), text.substr(argument, cursor - argument));
   }
   Completion inner = complete(session, text.substr(argument), cursor - argument);
   inner.begin += argument;

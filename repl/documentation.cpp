@@ -23,10 +23,11 @@ struct Receiver {
   std::string_view name;
 };
 // Types that have methods of their own, in the order in which a bare method name is looked for.
-constexpr std::array<Receiver, 13> kReceivers{{{Tag::Tensor, "tensor"},
+constexpr std::array<Receiver, 14> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::List, "list"},
                                                {Tag::Str, "str"},
                                                {Tag::Dict, "dict"},
+                                               {Tag::Set, "set"},
                                                {Tag::Tuple, "tuple"},
                                                {Tag::Range, "range"},
                                                {Tag::File, "file"},
@@ -43,8 +44,9 @@ std::string_view name_of_signature(std::string_view signature) {
 
 // ---- Ops ----
 
-// "max.dim" is an overload of "max".
-std::vector<const Op*> overloads(std::string_view name) {
+}  // namespace
+
+std::vector<const Op*> ops_named(std::string_view name) {
   std::vector<const Op*> found;
   for (const Op* op : OpTable::get().ops()) {
     const std::string_view own = op->name();
@@ -52,6 +54,8 @@ std::vector<const Op*> overloads(std::string_view name) {
   }
   return found;
 }
+
+namespace {
 
 std::vector<std::string> notes_of(const Op& op) {
   std::vector<std::string> notes;
@@ -69,9 +73,9 @@ std::vector<std::string> notes_of(const Op& op) {
 
 std::optional<Page> op_page(std::string_view any_name) {
   const std::string name = own_name(any_name);
-  std::vector<const Op*> ops = overloads(name);
+  std::vector<const Op*> ops = ops_named(name);
   const bool in_place = ops.empty() && name.ends_with('_');
-  if (in_place) ops = overloads(std::string_view(name).substr(0, name.size() - 1));
+  if (in_place) ops = ops_named(std::string_view(name).substr(0, name.size() - 1));
   if (ops.empty() || (in_place && !ops.front()->has(kInplace))) return std::nullopt;
   Page page{std::string(name), "op, " + std::string(ops.front()->family), {}, {}, {}};
   for (const Op* op : ops) page.signatures.push_back(op->signature.text);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "repl/session.h"
+#include "tensor/op.h"
 
 namespace kiln::repl {
 
@@ -21,6 +22,9 @@ struct Page {
 // The page of a name as the session sees it: a variable, function, struct, module or type (also dotted:
 // "nn.Linear", "list.append"), an op (also its `_` form), a method of any type, a command. Nothing runs.
 std::optional<Page> find_page(Session& session, std::string_view name);
+
+// The ops that a name means, `max` and `max.dim` of "max"; empty when it is no op.
+std::vector<const Op*> ops_named(std::string_view name);
 
 // The page as text for the prompt.
 std::string render(const Page& page, bool color);

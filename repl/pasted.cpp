@@ -46,11 +46,25 @@ std::vector<std::string_view> split_lines(std::string_view text) {
   return lines;
 }
 
+// Commands one below the other: each begins with a colon, and lines that do not go on with it.
+std::vector<std::string> split_commands(std::string_view text) {
+  std::vector<std::string> entries;
+  for (const std::string_view line : split_lines(text)) {
+    if (trim_left(line).starts_with(':')) {
+      entries.emplace_back(line);
+    } else if (!entries.empty()) {
+      entries.back().append("\n").append(line);
+    }
+  }
+  return entries;
+}
+
 }  // namespace
 
 std::vector<std::string> split_pasted(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) return {std::string(text)};
+  if (text[start] == ':') return split_commands(text);
   std::string_view first = text.substr(start, text.find_first_of("\r\n", start) - start);
   if (!strip_prompt(first)) return {std::string(text)};
   std::vector<std::string> entries;

@@ -72,14 +72,14 @@ class LineReader {
     return read_line();
   }
 
-  // In a pipe the next line can be seen: `else` and `catch` on a line of their own belong to what came
-  // before.
+  // In a pipe the next line can be seen: `else`, `catch` and `finally` on a line of their own belong to what
+  // came before.
   bool goes_on(const std::string& entry) {
     if (prompts_ || !trim(entry).ends_with('}')) return false;
     if (!ahead_) ahead_ = read_line();
     if (!ahead_) return false;
     const std::string_view start = trim(*ahead_);
-    return start.starts_with("else") || start.starts_with("catch");
+    return start.starts_with("else") || start.starts_with("catch") || start.starts_with("finally");
   }
 
   bool prompts_;

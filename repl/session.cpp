@@ -3,9 +3,13 @@
 #include <filesystem>
 
 #include "interpreter/values/natives.h"
+#include "interpreter/vm/impl.h"
 #include "lang/parse.h"
 #include "repl/command.h"
+#include "repl/debugger.h"
 #include "repl/failure.h"
+#include "repl/functions.h"
+#include "repl/lesson_progress.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
 
@@ -19,8 +23,11 @@ Session::Session(Options options) : options_(std::move(options)) {
   settings.backend = options_.backend;
   settings.capture_share = options_.capture_share;
   settings.out = [this](std::string_view text) { write(text); };
+  settings.keeps_frames = true;
+  settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
   interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));
+  install_functions(*this);
 }
 
 Session::~Session() = default;
@@ -33,6 +40,14 @@ void Session::write(std::string_view text) {
 void Session::write_error(std::string_view text) {
   if (options_.err) return options_.err(text);
   result_.diagnostics += text;
+}
+
+LessonProgress& Session::lesson_progress() {
+  if (!lesson_progress_) {
+    lesson_progress_ =
+        std::make_unique<LessonProgress>(options_.state_folder ? options_.state_folder() : std::string());
+  }
+  return *lesson_progress_;
 }
 
 std::string Session::next_name() { return "<prompt:" + std::to_string(++count_) + ">"; }
@@ -73,20 +88,34 @@ Status Session::fail(std::string_view entry) {
                                   : "the session goes on; a script that reproduces this is in " + path;
   }
   report(failure.diagnostic);
+  const std::string kind = failure.diagnostic.kind;
   // A slip in a command is not what `:bt` is asked about.
   if (!failure.diagnostic.labels.empty()) last_error_ = std::move(failure.diagnostic);
+  if (auto frames = std::exchange(interpreter_->impl().kept_frames, {});
+      !frames.empty() && !is_command(entry))
+    debugger_ = std::make_unique<Debugger>(std::move(frames));
   return failure.exit_code == kExitInterrupted ? Status::Interrupted : Status::Error;
 }
+
+namespace {
+
+Session* running = nullptr;
+
+}  // namespace
+
+Session* Session::current() { return running; }
 
 Status Session::guarded(std::string_view entry, const std::function<void()>& work) {
   Status status = Status::Done;
   result_.exit_code = 0;
   current_entry_ = entry;
+  Session* const before = std::exchange(running, this);
   try {
     work();
   } catch (...) {
     status = fail(entry);
   }
+  running = before;
   interpreter_->flush();
   current_entry_ = {};
   return status;
@@ -106,7 +135,9 @@ Result Session::eval(std::string_view entry) {
       return finish(Status::Incomplete);
     }
     status = guarded(part, [&] {
-      if (!run_command(*this, part)) eval_text(part);
+      if (run_command(*this, part)) return;
+      eval_text(part);
+      if (lesson_progress_) check_exercise(*this);
     });
     if (status != Status::Done) break;
   }
@@ -156,6 +187,8 @@ void Session::reset() {
   script_.clear();
   last_error_.reset();
   walk_.reset();
+  lesson_progress_.reset();
+  debugger_.reset();
 }
 
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {

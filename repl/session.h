@@ -29,6 +29,8 @@ struct Result {
   int exit_code = 0;  // the process's, were it to end now
 };
 
+class LessonProgress;
+class Debugger;
 class Walk;
 
 class Session {
@@ -65,6 +67,9 @@ class Session {
   // throws.
   Result eval_program(const std::string& name, std::string text, bool autoprint);
 
+  // The one whose entry runs now; null outside of entries.
+  static Session* current();
+
   // ---- For commands. These throw UserError. ----
 
   interp::Interpreter& interpreter() { return *interpreter_; }
@@ -85,6 +90,10 @@ class Session {
   const std::optional<lang::Diagnostic>& last_error() const { return last_error_; }
   // The walk under way, null when there is none (repl/walk.h).
   std::unique_ptr<Walk>& walk() { return walk_; }
+  // The lesson under way, and what was done of all (repl/lesson_progress.h).
+  LessonProgress& lesson_progress();
+  // The calls of the last error, null when there is none (repl/debugger.h).
+  std::unique_ptr<Debugger>& debugger() { return debugger_; }
   // What Enter alone does after this entry.
   void on_enter(std::string entry) { on_enter_ = std::move(entry); }
   bool goes_on_with_enter() const { return !on_enter_.empty(); }
@@ -113,6 +122,8 @@ class Session {
   std::string last_loaded_;
   std::optional<lang::Diagnostic> last_error_;
   std::unique_ptr<Walk> walk_;
+  std::unique_ptr<LessonProgress> lesson_progress_;  // when first asked for
+  std::unique_ptr<Debugger> debugger_;
   std::string on_enter_;
   int count_ = 0;
 };

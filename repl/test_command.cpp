@@ -1,6 +1,8 @@
 // `kiln test`: `>>>` examples of documentation and functions whose names begin with `test_`.
 #include <unistd.h>
 
+#include <filesystem>
+
 #include <cstdio>
 
 #include "repl/definition.h"
@@ -93,6 +95,9 @@ bool is_defined_here(const Value& value, const std::string& path) {
 }
 
 void test_program(Session& session, const std::string& path, Report& report) {
+  session.interpreter().main().set("is_main", false);
+  std::error_code ignored;
+  session.interpreter().main().path = std::filesystem::weakly_canonical(path, ignored).string();
   const Result loaded = session.eval_file(path);
   if (loaded.status != Status::Done) return report.failed("running the file", indented(loaded.diagnostics));
   const std::vector<std::string> names = session.interpreter().main().names;

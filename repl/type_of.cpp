@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "interpreter/host/abstract_call.h"
 #include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
@@ -46,6 +48,20 @@ std::string_view op_name(E op, int operands = 2) {
   return found == nullptr ? std::string_view() : found->name();
 }
 
+// A program that is only asked for types prints nothing.
+class Silence {
+ public:
+  explicit Silence(Session& session)
+      : session_(session), out_(std::exchange(session.options().out, [](std::string_view) {})) {}
+  ~Silence() { session_.options().out = std::move(out_); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  Session& session_;
+  Session::Sink out_;
+};
+
 class Typer {
  public:
   explicit Typer(Session& session) : session_(session) {}
@@ -73,6 +89,8 @@ class Typer {
         return items<interp::Tuple>(lang::as<lang::TupleExpr>(expr).items, "tuple");
       case ExprKind::Dict:
         return KnownType::named("dict");
+      case ExprKind::Set:
+        return KnownType::named("set");
       case ExprKind::Comprehension:
         return comprehension(lang::as<lang::ComprehensionExpr>(expr));
       case ExprKind::Unary:
@@ -254,7 +272,38 @@ class Typer {
       if (interp::is_op(name)) return apply(name, std::move(arguments));
       throw Unknown{fmt::format("what `{}` gives depends on its arguments' values", name)};
     }
-    throw Unknown{fmt::format("`{}` is a function of the program: only running it tells", text)};
+    return call_of_program(callee, text, arguments);
+  }
+
+  // Of a function of the program: it runs on tensors that have types and no elements.
+  KnownType call_of_program(const Value& callee, std::string_view text,
+                            std::span<const KnownArgument> arguments) {
+    std::vector<Value> positional;
+    std::vector<std::pair<std::string_view, Value>> named;
+    for (const KnownArgument& each : arguments) {
+      Value given;
+      if (each.value.is_tensor()) {
+        const TensorType& type = *each.value.tensor;
+        given = Value(Tensor::without_elements(type.sizes, type.dtype, type.device));
+      } else if (each.value.value) {
+        given = *each.value.value;
+      } else {
+        throw Unknown{fmt::format("an argument of `{}` is only known to be {}", text, each.value.text())};
+      }
+      if (each.name.empty()) {
+        positional.push_back(std::move(given));
+      } else {
+        named.emplace_back(each.name, std::move(given));
+      }
+    }
+    const Silence silence(session_);
+    try {
+      return KnownType::of(
+          interp::host::call_without_elements(session_.interpreter(), callee, positional, named));
+    } catch (const lang::UserError& error) {
+      if (error.diagnostic().kind != "CaptureError") throw;
+      throw Unknown{fmt::format("`{}` asks for elements: {}", text, error.diagnostic().message)};
+    }
   }
 
   // `tensor(data, dtype=…)` of exactly known data is as good as known.

@@ -142,11 +142,11 @@ Value written_function(Session& session, std::string_view command, std::string_v
   command_error("TypeError", fmt::format("`{}` is {}, not a function", trim(text), interp::describe(value)));
 }
 
-std::pair<std::string_view, std::string_view> two_expressions(std::string_view text) {
-  text = trim(text);
-  const auto complete = [](std::string_view part) {
-    return lang::completeness(part) == lang::Completeness::Complete;
-  };
+namespace {
+
+// Calls f with each token outside of brackets until it gives false.
+template <class F>
+void for_each_outer_token(std::string_view text, const F& f) {
   int depth = 0;
   for (const lang::ClassifiedToken& token : lang::classify(text)) {
     if (token.kind == lang::TokenClass::Bracket) {
@@ -154,11 +154,40 @@ std::pair<std::string_view, std::string_view> two_expressions(std::string_view t
         depth += c == '(' || c == '[' || c == '{' ? 1 : -1;
       }
     }
-    if (token.kind != lang::TokenClass::Space || depth != 0) continue;
-    const std::string_view first = text.substr(0, token.begin), second = text.substr(token.end);
-    if (!second.empty() && complete(first) && complete(second)) return {first, second};
+    if (depth == 0 && !f(token)) return;
   }
-  return {text, {}};
+}
+
+}  // namespace
+
+std::pair<std::string_view, std::string_view> two_expressions(std::string_view text) {
+  text = trim(text);
+  const auto complete = [](std::string_view part) {
+    return lang::completeness(part) == lang::Completeness::Complete;
+  };
+  std::pair<std::string_view, std::string_view> parts{text, {}};
+  for_each_outer_token(text, [&](const lang::ClassifiedToken& token) {
+    if (token.kind != lang::TokenClass::Space) return true;
+    const std::string_view first = text.substr(0, token.begin), second = text.substr(token.end);
+    if (second.empty() || !complete(first) || !complete(second)) return true;
+    parts = {first, second};
+    return false;
+  });
+  return parts;
+}
+
+std::vector<std::string_view> alternatives(std::string_view text) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  for_each_outer_token(text, [&](const lang::ClassifiedToken& token) {
+    if (text.substr(token.begin, token.end - token.begin) == "|") {
+      parts.push_back(trim(text.substr(begin, token.begin - begin)));
+      begin = token.end;
+    }
+    return true;
+  });
+  parts.push_back(trim(text.substr(begin)));
+  return parts;
 }
 
 }  // namespace kiln::repl

@@ -32,4 +32,8 @@ interp::Value written_function(Session& session, std::string_view command, std::
 // outside of brackets and strings leave a complete expression on either side.
 std::pair<std::string_view, std::string_view> two_expressions(std::string_view text);
 
+// "a | b | c" as its parts, trimmed, apart at each | outside of brackets and strings; one part where there is
+// none.
+std::vector<std::string_view> alternatives(std::string_view text);
+
 }  // namespace kiln::repl

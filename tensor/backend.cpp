@@ -85,6 +85,14 @@ std::vector<Device> devices() {
   return found;
 }
 
+void synchronize_devices() {
+  for (const Device each : devices()) {
+    if (is_on_host(each)) continue;
+    Backend& backend = backend_of(each);
+    backend.synchronize(backend.stream());
+  }
+}
+
 void set_backend(Device device, Backend* backend) { place_of(device) = backend; }
 
 bool has_kernel(const Op& op, Device device) {

@@ -117,6 +117,8 @@ bool is_here(Device device);
 std::vector<Device> devices();
 // Throws OpError (Device) for a device that is not here.
 Backend& backend_of(Device device);
+// Waits until all devices have done what this thread's streams were given: they work beside the program.
+void synchronize_devices();
 // Puts a device in place, as tests do with devices of their own; it must live on. Null takes it away.
 void set_backend(Device device, Backend* backend);
 

@@ -10,6 +10,7 @@
 #include "tensor/ops/pointwise.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/record.h"
+#include "tensor/timeline.h"
 #include "tensor/view.h"
 
 namespace kiln {
@@ -261,6 +262,13 @@ Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<c
   return outputs;
 }
 
+// While ops are timed, a device that works beside the program is waited for, so that the time is the op's.
+void wait_for(Device device) {
+  if (is_on_host(device)) return;
+  Backend& backend = backend_of(device);
+  backend.synchronize(backend.stream());
+}
+
 // ---- Over symbols ----
 
 bool is_symbolic(const Tensor& x) { return x && (x.is_symbol() || has_symbols(x.layout())); }
@@ -332,22 +340,32 @@ void check_writable(const Op& op, const TensorType& type, const Layout& layout) 
                 {0}, "write to a copy: x.clone()");
 }
 
-Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (is_over_symbols(inputs, attrs)) [[unlikely]]
-    return run_over_symbols(op, inputs, attrs);
+namespace {
+
+Tensors run_known_sizes(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.view != nullptr) return apply_view(op, inputs[0], attrs);
   if (op.pointwise != nullptr) return run_pointwise(op, inputs, attrs);
   if (op.call != nullptr) return op.call(op, inputs, attrs);
   return run_checked(op, inputs, attrs, check_inputs(op, inputs, attrs));
 }
 
-void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (is_over_symbols(inputs, attrs)) [[unlikely]] {
-    if (StandIn* const stand_in = SymbolicRun::current()->stand_in())
-      return stand_in->write(op, inputs, attrs);
-    const InThisCall now(inputs, attrs);
-    return run_eager_inplace(op, now.inputs, now.attrs);
+}  // namespace
+
+Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (is_over_symbols(inputs, attrs)) [[unlikely]]
+    return run_over_symbols(op, inputs, attrs);
+  if (timeline::records(timeline::Detail::Phases)) [[unlikely]] {
+    const timeline::Span span(timeline::Kind::Op, op.name());
+    Tensors results = run_known_sizes(op, inputs, attrs);
+    if (span.is_recorded() && !results.empty() && results[0]) wait_for(results[0].device());
+    return results;
   }
+  return run_known_sizes(op, inputs, attrs);
+}
+
+namespace {
+
+void write_known_sizes(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& target = inputs[0];
   Backend& backend = backend_of(target.device());
   const Kernel& kernel = backend.kernels().of(op);
@@ -359,6 +377,24 @@ void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   static const Attrs copy(core_ops().copy);
   const Tensor operands[] = {target, run_eager(op, inputs, attrs)[0]};
   backend.kernels().of(*copy.op()).run(*copy.op(), copy, Inputs(operands), {&target, 1}, backend.stream());
+}
+
+}  // namespace
+
+void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  if (is_over_symbols(inputs, attrs)) [[unlikely]] {
+    if (StandIn* const stand_in = SymbolicRun::current()->stand_in())
+      return stand_in->write(op, inputs, attrs);
+    const InThisCall now(inputs, attrs);
+    return run_eager_inplace(op, now.inputs, now.attrs);
+  }
+  if (timeline::records(timeline::Detail::Phases)) [[unlikely]] {
+    const timeline::Span span(timeline::Kind::Op, inplace_name(op));
+    write_known_sizes(op, inputs, attrs);
+    if (span.is_recorded()) wait_for(inputs[0].device());
+    return;
+  }
+  write_known_sizes(op, inputs, attrs);
 }
 
 Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "tensor/error.h"
 #include "tensor/integers.h"
 #include "tensor/thread_pool.h"
+#include "tensor/timeline.h"
 
 namespace kiln {
 namespace {
@@ -48,7 +50,11 @@ class alignas(64) Share {
 class Pieces final : public Job {
  public:
   Pieces(std::int64_t count, std::int64_t piece, int workers, RangeFn f)
-      : count_(count), piece_(piece), shares_count_(std::min(workers, kMostShares)), f_(f) {
+      : count_(count),
+        piece_(piece),
+        shares_count_(std::min(workers, kMostShares)),
+        f_(f),
+        brought_by_(timeline::innermost()) {
     const std::int64_t pieces = ceil_divide(count, piece);
     const auto first_of = [&](int k) { return static_cast<std::uint32_t>(pieces * k / shares_count_); };
     for (int k = 0; k < shares_count_; ++k) share(k).fill(first_of(k), first_of(k + 1));
@@ -56,6 +62,9 @@ class Pieces final : public Job {
 
   void work(int thread) override {
     const WorksFor caller(holds_);
+    std::optional<timeline::Span> span;
+    if (brought_by_ != nullptr && thread > 0) [[unlikely]]
+      span.emplace(timeline::Kind::Share, brought_by_->name, brought_by_->line);
     const bool before = std::exchange(working, true);
     for (int k = 0; k < shares_count_; ++k) take(share(thread + k), k == 0);
     working = before;
@@ -85,6 +94,7 @@ class Pieces final : public Job {
   std::int64_t count_, piece_;
   int shares_count_;
   RangeFn f_;
+  const timeline::Event* brought_by_;  // null: nothing is recorded
   const InterruptHolds* holds_ = interrupt_holds();
   std::array<Share, kMostShares> shares_;
   std::atomic<bool> stopped_{false};

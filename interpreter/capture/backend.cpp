@@ -33,10 +33,22 @@ void tell_of_no_compiler(Interpreter& interpreter, const std::string& why) {
   told = true;
 }
 
-CompiledRunner made_by_program(Interpreter& interpreter, const Value& backend, const jit::Graph& captured,
-                               const std::vector<bool>& wanted) {
-  const jit::Graph functional = jit::functional_graph(captured);
-  OwnRunner own = run_own(interpreter, backend, functional);
+// The graph without writes, edited by the passes that the program asked for.
+jit::Graph functional_graph(Interpreter& interpreter, const CompileOptions& options,
+                            const jit::Graph& captured) {
+  jit::Graph graph = jit::functional_graph(captured);
+  try {
+    for (const OwnPass& each : options.own_passes) graph = run_own(interpreter, each, graph);
+  } catch (const lang::UserError& error) {
+    throw OpError(ErrorKind::Capture, fmt::format("a pass raised {}", sentence_of(error)));
+  }
+  return graph;
+}
+
+CompiledRunner made_by_program(Interpreter& interpreter, const CompileOptions& options,
+                               const jit::Graph& captured, const std::vector<bool>& wanted) {
+  const jit::Graph functional = functional_graph(interpreter, options, captured);
+  OwnRunner own = run_own(interpreter, options.own_backend, functional);
   CompiledRunner made;
   made.run = jit::guarded(captured, functional, wanted, std::move(own.run));
   made.callable = std::move(own.callable);
@@ -52,11 +64,14 @@ CompiledRunner make_runner(Interpreter& interpreter, const CompileOptions& optio
   if (options.backend == kAsCaptured) {
     return {[captured](Inputs arguments, const SymbolValues&) { return jit::evaluate(captured, arguments); }};
   }
-  if (!options.own_backend.is_none())
-    return made_by_program(interpreter, options.own_backend, captured, wanted);
+  if (!options.own_backend.is_none()) return made_by_program(interpreter, options, captured, wanted);
   const BackendRow* const row = find_backend(options.backend);
   if (row == nullptr) throw InternalError("there is no backend '" + options.backend + "'");
-  jit::CompiledGraph compiled = jit::compile_graph(captured, {row->backend, wanted, options.memory_budget});
+  const jit::CompileSettings settings{row->backend, wanted, options.memory_budget};
+  jit::CompiledGraph compiled =
+      options.own_passes.empty()
+          ? jit::compile_graph(captured, settings)
+          : jit::compile_edited(captured, functional_graph(interpreter, options, captured), settings);
   CompiledRunner made;
   made.run = std::move(compiled.run);
   made.note = std::move(compiled.note);

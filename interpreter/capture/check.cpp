@@ -148,6 +148,7 @@ void Check::tell(Interpreter& interpreter, const CompileOptions& options, const 
   if (shown) {
     text += "this program shows it:\n" + jit::program_of(*shown, fmt::format("\"{}\"", options.backend));
     if (!options.own_backend.is_none()) text += "# with the backend of the call in place of this one\n";
+    if (!options.own_passes.empty()) text += "# with the passes of the call before it\n";
   } else {
     text += "its graph alone, run on the same tensors, does not show it\n";
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "interpreter/capture/entry.h"
+#include "interpreter/capture/own_pass.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/capture/tracer.h"
 #include "interpreter/vm/worth.h"
@@ -25,7 +26,8 @@ inline constexpr std::int64_t kSettled = 100;
 
 struct CompileOptions {
   std::string backend = "fused";
-  Value own_backend;  // or a function of the user's: graph => callable
+  Value own_backend;                // or a function of the user's: graph => callable
+  std::vector<OwnPass> own_passes;  // of the user, which edit each graph before it is compiled
   std::optional<bool> dynamic;
   bool fullgraph = false;
   double memory_budget =
@@ -37,9 +39,13 @@ struct CompileOptions {
   // not asked for? A break of one with fullgraph is an error, so that must be one of its own.
   bool compiles_like(const CompileOptions& callee) const {
     return backend == callee.backend && own_backend.is_none() && callee.own_backend.is_none() &&
-           dynamic == callee.dynamic && memory_budget == callee.memory_budget && !callee.fullgraph;
+           own_passes.empty() && callee.own_passes.empty() && dynamic == callee.dynamic &&
+           memory_budget == callee.memory_budget && !callee.fullgraph;
   }
-  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(own_backend, visitor); }
+  void visit_references(ReferenceVisitor& visitor) const {
+    interp::visit_references(own_backend, visitor);
+    interp::visit_references(own_passes, visitor);
+  }
 };
 
 inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();

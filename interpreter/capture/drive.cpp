@@ -13,6 +13,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
 #include "interpreter/vm/registers.h"
+#include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -338,6 +339,7 @@ class Drive {
   }
 
   Next capture(Place& place) {
+    const kiln::timeline::Span span(kiln::timeline::Kind::Capture, base_->code->name);
     Tracer::Outcome outcome;
     try {
       place.varying.all_sizes = compiled_.options.dynamic == std::optional(true);
@@ -379,6 +381,7 @@ class Drive {
   // Captures an entry for so many iterations of a loop beside that for one. If a recorded iteration took
   // another path, this is not tried again.
   Next capture_unrolled(Place& place, Entry& single, int iterations) {
+    const kiln::timeline::Span span(kiln::timeline::Kind::Capture, base_->code->name);
     single.unrolled.push_back(iterations);
     Varying varying = place.varying;
     varying.iterations = iterations;
@@ -480,6 +483,7 @@ class Drive {
 
   // Makes the entry's runner. False: the graph cannot be run, or not now.
   bool compile(Place& place, Entry& entry) {
+    const kiln::timeline::Span span(kiln::timeline::Kind::Compile, entry.captured.name);
     return tried(place, entry, [&] { make_run(place, entry); });
   }
   template <class F>

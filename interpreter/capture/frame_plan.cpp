@@ -27,6 +27,8 @@ Value empty_object(const ValuePlan& plan, SourceValues& found, Numbers& numbers,
       return make<Slice>(Value(), Value(), Value());
     case Kind::Instance:
       return make<Instance>(plan.value);
+    case Kind::Set:
+      return make<Set>();
     case Kind::Function: {
       const Function& like = plan.value.as<Function>();
       auto* function = new Function(like.code, like.owner);
@@ -56,6 +58,7 @@ void fill(const ValuePlan& plan, const Value& object, const Values& values) {
       for (std::size_t k = 0; k < count; ++k) object.as<Tuple>().items[k] = part(k);
       return;
     case Kind::Dict:
+    case Kind::Set:
       for (std::size_t k = 0; k < count; k += 2) object.as<Dict>().set(part(k), part(k + 1));
       return;
     case Kind::Slice:

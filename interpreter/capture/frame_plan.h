@@ -21,6 +21,7 @@ struct ValuePlan {
     List,
     Tuple,
     Dict,  // keys and values in turn
+    Set,   // likewise, as of the dict that it is
     Slice,
     Instance,  // of the struct `value`; the parts are declared fields, then the others in the order of
                // `names`

@@ -165,6 +165,7 @@ std::int64_t length_of(const Value& v) {
     case Tag::Tuple:
       return static_cast<std::int64_t>(v.as<Tuple>().items.size());
     case Tag::Dict:
+    case Tag::Set:
       return static_cast<std::int64_t>(v.as<Dict>().size());
     default:
       return -1;
@@ -272,7 +273,7 @@ bool Guard::holds(SourceValues& found, Numbers& numbers) const {
     case Kind::Length:
       return length_of(*v) == number;
     case Kind::Keys:
-      return v->is(interp::Tag::Dict) && has_keys(v->as<Dict>(), value.as<Tuple>().items);
+      return is_dict_or_set(*v) && has_keys(v->as<Dict>(), value.as<Tuple>().items);
     case Kind::Extras:
       return v->is(interp::Tag::Instance) && has_extras(v->as<Instance>(), value.as<Tuple>().items);
     case Kind::Tensor:
@@ -361,7 +362,7 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
       return {"len(" + where + ")", std::to_string(number), std::to_string(length_of(*v))};
     case Kind::Keys: {
       std::vector<Value> now;
-      if (!v->is(interp::Tag::Dict)) return {where, "a dict", short_text(*v)};
+      if (!is_dict_or_set(*v)) return {where, "a dict or a set", short_text(*v)};
       for (const Dict::Entry& each : v->as<Dict>().entries()) {
         if (each.live) now.push_back(each.key);
       }

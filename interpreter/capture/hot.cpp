@@ -76,6 +76,7 @@ void forget_entries() {
     const auto places = std::move(alive->places);  // releasing them may free the code itself
     alive->places.clear();
     alive->options.own_backend = Value();
+    alive->options.own_passes.clear();
   }
   compiled_code().clear();
 }

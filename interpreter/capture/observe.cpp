@@ -12,7 +12,7 @@ namespace kiln::interp::capture {
 namespace {
 
 bool is_number_or_text(const Value& v) { return !v.is_counted() || v.is(Tag::Str); }
-bool is_collection(const Value& v) { return v.is(Tag::List) || v.is(Tag::Tuple) || v.is(Tag::Dict); }
+bool is_collection(const Value& v) { return v.is(Tag::List) || v.is(Tag::Tuple) || is_dict_or_set(v); }
 
 }  // namespace
 
@@ -92,6 +92,7 @@ void Observer::look() {
       return tracer_.change_append(r_[i_.a], 1);
     case Opcode::ListExtend:
     case Opcode::DictMerge:
+    case Opcode::SetExtend:
       tracer_.fix_kept(r_[i_.a]);
       iterable(r_[i_.b]);
       return construction();
@@ -99,6 +100,7 @@ void Observer::look() {
       for (std::uint32_t k = 0; k < i_.c; ++k) key(r_[i_.b + 2U * k]);
       return;
     case Opcode::DictSet:
+    case Opcode::SetAdd:
       key(r_[i_.b]);
       return construction();
     case Opcode::ListToTuple:
@@ -108,6 +110,16 @@ void Observer::look() {
       return unpack();
     case Opcode::GetIndex:
       return get_index();
+    case Opcode::DeleteIndex:
+      return delete_index(r_[i_.a], r_[i_.b]);
+    case Opcode::LoadUnset:
+      return tracer_.stop("a variable is deleted");
+    case Opcode::MatchParts:
+      return match_parts();
+    case Opcode::MakeGenerator:
+      return tracer_.stop("a generator is made");
+    case Opcode::Yield:
+      return tracer_.stop("a generator gives a value");
     case Opcode::SetIndex:
     case Opcode::SetIndexBack:
       return set_index(r_[i_.a], r_[i_.b]);
@@ -210,7 +222,7 @@ void Observer::make_function(const Code& made) {
 void Observer::operands(const Value& a, const Value& b) {
   for (const Value* v : {&a, &b}) {
     if (is_number_or_text(*v) || v->is(Tag::Tensor)) continue;
-    if (v->is(Tag::List) || v->is(Tag::Tuple)) {
+    if (v->is(Tag::List) || v->is(Tag::Tuple) || v->is(Tag::Set)) {
       tracer_.read_items(*v);
     } else {
       tracer_.stop("an operator on " + describe(*v));
@@ -219,7 +231,7 @@ void Observer::operands(const Value& a, const Value& b) {
 }
 
 void Observer::augmented(const Value& target, const Value& value) {
-  if (target.is(Tag::List) || target.is(Tag::Dict)) {
+  if (target.is(Tag::List) || is_dict_or_set(target)) {
     tracer_.fix_kept(target);
     iterable(value);
     if (!tracer_.is_stopped()) tracer_.change_contents(target, false);
@@ -286,7 +298,7 @@ void Observer::key(const Value& v) {
   if (is_number_or_text(v)) return;
   tracer_.read_all(v);
   if (v.is(Tag::Tensor) || tracer_.has_identity(v) || (is_collection(v) && tracer_.has_tensor(v)))
-    tracer_.stop("a dict has keys that are objects");
+    tracer_.stop("a dict or a set has keys that are objects");
 }
 
 // Stops at a literal or comprehension that was under way when the entry began.
@@ -297,7 +309,7 @@ void Observer::construction() {
 void Observer::begin_for() {
   const Value& v = r_[i_.b];
   if (v.is(Tag::List) || v.is(Tag::Tuple) || v.is(Tag::Range) || v.is(Tag::Str)) return;
-  if (v.is(Tag::Dict)) return tracer_.read_items(v);
+  if (is_dict_or_set(v)) return tracer_.read_items(v);
   if (v.is(Tag::Iterator)) return;
   if (!v.is(Tag::Tensor)) return tracer_.stop("a loop over " + describe(v));
   tracer_.save_checkpoint();
@@ -387,6 +399,14 @@ void Observer::set_index(const Value& object, const Value& index) {
     default:
       return tracer_.stop("an index of " + describe(object));
   }
+}
+
+void Observer::delete_index(const Value& object, const Value& index) {
+  if (!object.is(Tag::List) && !object.is(Tag::Dict))
+    return tracer_.stop("an item of " + describe(object) + " is deleted");
+  if (!is_number_or_text(index)) return tracer_.stop("items by " + describe(index) + " are deleted");
+  tracer_.fix_kept(object);
+  if (!tracer_.is_stopped()) tracer_.change_contents(object, false);
 }
 
 void Observer::format() {

@@ -74,6 +74,9 @@ class Observer {
   void unpack();
   void get_index();
   void set_index(const Value& object, const Value& index);
+  void delete_index(const Value& object, const Value& index);
+  void match_parts();
+  void numbers_of_match();
   void format();
   void iterable(const Value& v);
 

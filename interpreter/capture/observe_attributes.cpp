@@ -64,6 +64,7 @@ void Observer::attribute(const Value& object, std::string_view name) {
       return tracer_.know_methods(object);
     case Tag::List:
     case Tag::Dict:
+    case Tag::Set:
     case Tag::Str:
     case Tag::Range:
     case Tag::Slice:

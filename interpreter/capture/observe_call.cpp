@@ -227,7 +227,7 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return tracer_.change_append(arguments[0], 1);
     case HostRule::Changes:
       for (const Value& each : arguments.subspan(1)) {
-        if (arguments[0].is(Tag::Dict)) key(each);
+        if (is_dict_or_set(arguments[0])) key(each);
         iterable(each);
       }
       if (!tracer_.is_stopped()) tracer_.change_contents(arguments[0], false);

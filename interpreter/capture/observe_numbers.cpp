@@ -450,8 +450,11 @@ void Observer::follow_numbers() {
       for (std::size_t k = 0; k < parts.size(); ++k) tracer_.set_later(a + k, parts[k]);
       return;
     }
+    case Opcode::MatchParts:
+      return numbers_of_match();
     case Opcode::CheckLocal:
     case Opcode::Drop:
+    case Opcode::EndFor:
       return;
     default:
       return fix_all();

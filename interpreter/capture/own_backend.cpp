@@ -30,13 +30,16 @@ std::string name_of(const Value& backend) {
   return code.name.empty() ? "of " + place_of(code.span(0)) : "`" + code.name + "`";
 }
 
-// The error as "ValueError: no such op (demo.kiln:3)". An interrupt passes through to the user.
+}  // namespace
+
 std::string sentence_of(const lang::UserError& error) {
   const lang::Diagnostic& what = error.diagnostic();
   if (what.kind == "Interrupted") throw;
   const std::string place = place_of(what.place());
   return fmt::format("{}: {}{}", what.kind, what.message, place.empty() ? "" : " (" + place + ")");
 }
+
+namespace {
 
 // A graph that can be called alone: symbols that are not the size of an input become inputs.
 jit::Graph with_own_symbols(jit::Graph graph, std::vector<std::string>& added) {

@@ -7,6 +7,10 @@
 
 namespace kiln::interp::capture {
 
+// The error of a backend or pass of the program as "ValueError: no such op (demo.kiln:3)". An interrupt
+// passes through to the user: called in its handler.
+std::string sentence_of(const lang::UserError& error);
+
 // The error that the program's callable raised. The interpreter's run of the call shows whether the callable
 // is to blame.
 class BackendError : public std::runtime_error {

@@ -48,7 +48,7 @@ HostRule rule_of_function(std::string_view name) {
 HostRule rule_of_type(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Reads,
-       {"list", "tuple", "dict", "range", "slice", "tensor", "dtype", "int", "float", "bool"}},
+       {"list", "tuple", "dict", "set", "range", "slice", "tensor", "dtype", "int", "float", "bool"}},
       {HostRule::ReadsHost, {"str"}},
   });
   return look_up(kTable, name);
@@ -65,9 +65,19 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
       {HostRule::Reads, {"keys", "values", "items", "get", "copy"}},
       {HostRule::Changes, {"pop", "update", "setdefault", "clear"}},
   });
+  static const Table kSet = table_of({
+      {HostRule::Reads,
+       {"copy", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
+        "isdisjoint"}},
+      {HostRule::Changes,
+       {"add", "discard", "remove", "pop", "update", "intersection_update", "difference_update",
+        "symmetric_difference_update", "clear"}},
+  });
   switch (receiver) {
     case Tag::List:
       return look_up(kList, name);
+    case Tag::Set:
+      return look_up(kSet, name);
     case Tag::Dict:
       return look_up(kDict, name);
     case Tag::Tuple:

@@ -72,7 +72,7 @@ const Value* SourceValues::find_in(const Value& parent, const Source& source) {
       if (parent.is(Tag::List)) return item_at(parent.as<List>().items, source.number);
       return parent.is(Tag::Tuple) ? item_at(parent.as<Tuple>().items, source.number) : nullptr;
     case Kind::Key:
-      return parent.is(Tag::Dict) ? parent.as<Dict>().find(source.key) : nullptr;
+      return is_dict_or_set(parent) ? parent.as<Dict>().find(source.key) : nullptr;
     case Kind::Field:
       return parent.is(Tag::Instance) ? item_at(parent.as<Instance>().fields, source.number) : nullptr;
     case Kind::Extra:

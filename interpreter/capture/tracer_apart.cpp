@@ -31,7 +31,7 @@ bool changes_gradients(const Entry& entry) {
 }
 
 bool changes_in_place(const Value& v) {
-  return v.is(Tag::List) || v.is(Tag::Dict) || v.is(Tag::Cell) || v.is(Tag::Instance);
+  return v.is(Tag::List) || is_dict_or_set(v) || v.is(Tag::Cell) || v.is(Tag::Instance);
 }
 
 }  // namespace

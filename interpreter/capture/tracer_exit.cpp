@@ -155,6 +155,10 @@ class FramePlanner {
         plan.kind = ValuePlan::Kind::Dict;
         plan.parts = entries(v);
         break;
+      case Tag::Set:
+        plan.kind = ValuePlan::Kind::Set;
+        plan.parts = entries(v);
+        break;
       case Tag::Slice:
         plan.kind = ValuePlan::Kind::Slice;
         numbered(v, {v.as<Slice>().start, v.as<Slice>().stop, v.as<Slice>().step}, plan);

@@ -169,7 +169,7 @@ void Tracer::fix_kept(const Value& object) {
 
 void Tracer::fix_all_kept() {
   for (const auto& [object, value] : keepers_) {
-    if (value.is(Tag::List) || value.is(Tag::Dict)) fix_kept(value);
+    if (value.is(Tag::List) || is_dict_or_set(value)) fix_kept(value);
   }
 }
 
@@ -177,9 +177,9 @@ void Tracer::fix_all_in(const Value& v, int depth) {
   constexpr int kDeepest = 16;
   if (depth > kDeepest) return stop("host data is nested too deeply");
   if (v.is(Tag::Tuple) || v.is(Tag::Slice)) fix_object(v);
-  if (!v.is(Tag::Tuple) && !v.is(Tag::List) && !v.is(Tag::Dict)) return;
+  if (!v.is(Tag::Tuple) && !v.is(Tag::List) && !is_dict_or_set(v)) return;
   fix_kept(v);
-  if (v.is(Tag::Dict)) {
+  if (is_dict_or_set(v)) {
     for (const Dict::Entry& each : v.as<Dict>().entries())
       if (each.live) fix_all_in(each.value, depth + 1);
     return;

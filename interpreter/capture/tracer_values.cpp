@@ -28,6 +28,8 @@ Value empty_of(const Value& v) {
     }
     case Tag::Dict:
       return make<Dict>();
+    case Tag::Set:
+      return make<Set>();
     case Tag::Cell:
       return make<Cell>();
     case Tag::Method:
@@ -99,6 +101,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
       break;
     case Tag::List:
     case Tag::Dict:
+    case Tag::Set:
     case Tag::Cell:
     case Tag::Method:
     case Tag::Slice:
@@ -159,7 +162,7 @@ void Tracer::read_length(const Value& container) {
   Guard guard;
   guard.kind = Guard::Kind::Length;
   guard.source = outside->source;
-  if (container.is(Tag::Dict)) {
+  if (is_dict_or_set(container)) {
     guard.number = static_cast<std::int64_t>(container.as<Dict>().size());
   } else {
     guard.number = static_cast<std::int64_t>(items_in(container)->size()) - (change ? change->appended : 0);
@@ -215,7 +218,7 @@ void Tracer::read_items(const Value& container, bool follow) {
   keys.value = make<Tuple>(std::vector<Value>());
   for (const Dict::Entry& entry : container.as<Dict>().entries()) {
     if (!entry.live) continue;
-    if (!is_text_like(entry.key)) return stop("a dict has keys that are objects");
+    if (!is_text_like(entry.key)) return stop("a dict or a set has keys that are objects");
     keys.value.as<Tuple>().items.push_back(entry.key);
   }
   add_guard(std::move(keys));
@@ -240,6 +243,7 @@ void Tracer::read_all(const Value& v, int depth) {
       for (const Value& each : *items_in(v)) read_all(each, depth + 1);
       return;
     case Tag::Dict:
+    case Tag::Set:
       read_items(v);
       for (const Dict::Entry& each : v.as<Dict>().entries()) {
         if (each.live) read_all(each.value, depth + 1);
@@ -376,7 +380,7 @@ bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
   if (depth > kDeepest || is(v)) return true;
   const auto within = [&](const Value& each) { return any_within(each, fields, is, depth + 1); };
   if (const auto* items = items_in(v)) return std::any_of(items->begin(), items->end(), within);
-  if (v.is(Tag::Dict)) {
+  if (is_dict_or_set(v)) {
     const auto& entries = v.as<Dict>().entries();
     return std::any_of(entries.begin(), entries.end(), [&](const Dict::Entry& each) {
       return each.live && (within(each.key) || within(each.value));
@@ -393,7 +397,7 @@ bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
 
 bool Tracer::has_identity(const Value& v) const {
   return any_within(v, false, [](const Value& each) {
-    return !each.is(Tag::Tensor) && !each.is(Tag::List) && !each.is(Tag::Tuple) && !each.is(Tag::Dict) &&
+    return !each.is(Tag::Tensor) && !each.is(Tag::List) && !each.is(Tag::Tuple) && !is_dict_or_set(each) &&
            !each.is(Tag::Slice);
   });
 }

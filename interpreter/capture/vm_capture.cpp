@@ -69,11 +69,15 @@ capture::CompileOptions options_of(const Interpreter& interpreter) {
 
 }  // namespace
 
+// A call of a generator only makes it, and its body is left and entered again in the middle: neither is
+// compiled, while what it calls is.
 void Vm::compile_when_called(const std::shared_ptr<const Code>& code) {
+  if (code->function->is_generator) return;
   if (capture::compile_from_now_on(*code, options_of(interpreter_))) hot_.push_back(code);
 }
 
 void Vm::compile_loop(const std::shared_ptr<const Code>& code, std::size_t top) {
+  if (code->function->is_generator) return;
   if (capture::compile_loop_from_now_on(*code, top, options_of(interpreter_)) &&
       std::count(hot_.begin(), hot_.end(), code) == 0)
     hot_.push_back(code);

@@ -73,10 +73,31 @@ Register FunctionCompiler::dict(const lang::DictExpr& e, Want want) {
   return dst;
 }
 
+Register FunctionCompiler::set(const lang::SetExpr& e, Want want) {
+  const Register mark = top_;
+  const Register into = allocate();
+  emit(Opcode::BuildSet, e.span, into);
+  for (const Expr* item : e.items) {
+    const Register before = top_;
+    const bool is_spread = item->kind == ExprKind::Starred;
+    const Expr& value = is_spread ? *as<lang::StarredExpr>(*item).operand : *item;
+    emit_with_operands(is_spread ? Opcode::SetExtend : Opcode::SetAdd, item->span, into, expression(value), 0,
+                       {&value});
+    top_ = before;
+  }
+  const Register dst = settle(want, mark);
+  if (dst != into) emit(Opcode::Take, e.span, dst, into);
+  return dst;
+}
+
 Register FunctionCompiler::comprehension(const lang::ComprehensionExpr& e, Want want) {
   const Register mark = top_;
   const Register into = allocate();
-  emit(e.key ? Opcode::BuildDict : Opcode::BuildList, e.span, into, into, 0);
+  if (e.is_set) {
+    emit(Opcode::BuildSet, e.span, into);
+  } else {
+    emit(e.key ? Opcode::BuildDict : Opcode::BuildList, e.span, into, into, 0);
+  }
   const Flow before = flow();
   comprehension_clause(e, 0, into);
   restore(before);
@@ -95,7 +116,8 @@ void FunctionCompiler::comprehension_clause(const lang::ComprehensionExpr& e, st
       emit_with_operands(Opcode::DictSet, e.span, into, key, value, {e.key});
     } else {
       const Register value = expression(*e.element);
-      emit(Opcode::ListAppend, e.element->span, into, value);
+      emit_with_operands(e.is_set ? Opcode::SetAdd : Opcode::ListAppend, e.element->span, into, value, 0,
+                         {e.element});
     }
     top_ = mark;
     return;

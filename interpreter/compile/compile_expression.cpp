@@ -88,6 +88,8 @@ Register FunctionCompiler::expression(const Expr& e, Want want) {
       return sequence(as<lang::TupleExpr>(e).items, true, e.span, want);
     case ExprKind::Dict:
       return dict(as<lang::DictExpr>(e), want);
+    case ExprKind::Set:
+      return set(as<lang::SetExpr>(e), want);
     case ExprKind::Comprehension:
       return comprehension(as<lang::ComprehensionExpr>(e), want);
     case ExprKind::Unary:

@@ -16,7 +16,7 @@ Register FunctionCompiler::read(const lang::Binding& binding, std::string_view n
   const std::uint32_t slot = binding.slot;
   switch (binding.place) {
     case Place::Local: {
-      if (!assigned_[slot]) {
+      if (!assigned_[slot] || deleted_[slot]) {
         emit_wide(Opcode::CheckLocal, span, slot, static_cast<std::int32_t>(name_index(name)));
         checked_[slot] = true;
         assigned_[slot] = true;

@@ -66,6 +66,15 @@ void FunctionCompiler::statement(const lang::Stmt& s) {
     case StmtKind::Try:
       try_statement(as<lang::TryStmt>(s));
       break;
+    case StmtKind::Match:
+      match_statement(as<lang::MatchStmt>(s));
+      break;
+    case StmtKind::Yield:
+      yield_statement(as<lang::YieldStmt>(s));
+      break;
+    case StmtKind::Del:
+      del_statement(as<lang::DelStmt>(s));
+      break;
     case StmtKind::Throw:
       throw_statement(as<lang::ThrowStmt>(s));
       break;
@@ -161,7 +170,7 @@ std::size_t FunctionCompiler::begin_for(const Expr& iterable, const Expr& target
 void FunctionCompiler::leave_loop(bool is_break, Span span) {
   const std::size_t outside = loops_.back().protections;
   leave_protections(outside);
-  if (is_break && loops_.back().state) emit(Opcode::Drop, span, *loops_.back().state);
+  if (is_break && loops_.back().state) emit(Opcode::EndFor, span, *loops_.back().state);
   auto& jumps = is_break ? loops_.back().breaks : loops_.back().continues;
   jumps.at.push_back(emit_wide(Opcode::Jump, span, 0, 0));
   resume_protections(outside);
@@ -177,6 +186,7 @@ void FunctionCompiler::return_statement(const lang::ReturnStmt& s) {
 // In `init` the value is dropped: the instance is what a construction gives.
 void FunctionCompiler::emit_return(Register value, Span span) {
   if (function_.returns) emit(Opcode::CheckResult, function_.returns->span, value);
+  value = safe_from_cleanup(value, span);
   leave_protections(0);
   if (is_init_) {
     if (is_temporary(value)) emit(Opcode::Drop, span, value);
@@ -187,98 +197,38 @@ void FunctionCompiler::emit_return(Register value, Span span) {
   resume_protections(0);
 }
 
-// Leaving the bodies of `with` from within: their exits run here, outside of the handlers left so far.
-void FunctionCompiler::leave_protections(std::size_t down_to) {
-  for (std::size_t i = protections_.size(); i-- > down_to;) {
-    protections_[i].ranges.emplace_back(protections_[i].begin, static_cast<std::uint32_t>(here()));
-    if (!protections_[i].cleanup) continue;
-    call_context("exit", protections_[i].context, protections_[i].span);
-    emit(Opcode::Drop, protections_[i].span, protections_[i].context);
+void FunctionCompiler::yield_statement(const lang::YieldStmt& s) {
+  emit(Opcode::Yield, s.span, s.value ? expression(*s.value) : load_none(s.span, {}));
+}
+
+void FunctionCompiler::del_statement(const lang::DelStmt& s) {
+  for (const Expr* target : s.targets) {
+    const Register mark = top_;
+    if (target->kind == ExprKind::Name) {
+      delete_name(as<lang::NameExpr>(*target), s.span);
+    } else {
+      const auto& index = as<lang::IndexExpr>(*target);
+      const Register object = expression(*index.object);
+      const Register key = index_key(index);
+      emit_with_operands(Opcode::DeleteIndex, index.span, object, key, 0, {index.object});
+      for (const Expr* item : index.items) note_operand(*item);
+    }
+    top_ = mark;
   }
 }
 
-void FunctionCompiler::resume_protections(std::size_t down_to) {
-  for (std::size_t i = down_to; i < protections_.size(); ++i) {
-    protections_[i].begin = static_cast<std::uint32_t>(here());
+// Reading it first is an error where it has no value.
+void FunctionCompiler::delete_name(const lang::NameExpr& name, Span span) {
+  const Register value = read(name, {});
+  if (is_temporary(value)) emit(Opcode::Drop, span, value);
+  if (name.binding.place == lang::Place::Local) {
+    emit(Opcode::UnsetLocals, span, name.binding.slot, 1);
+    checked_[name.binding.slot] = true;
+    return;
   }
-}
-
-void FunctionCompiler::protect(bool cleanup, Register context, Span span) {
-  protections_.push_back({cleanup, context, span, top_, {}, static_cast<std::uint32_t>(here())});
-}
-
-// Ends the innermost body; its errors arrive here, in `target_register`.
-void FunctionCompiler::end_protection(const Protection& p, Register target_register) {
-  for (const auto& [begin, end] : p.ranges) {
-    if (begin == end) continue;
-    code_->handlers.push_back(
-        {begin, end, static_cast<std::uint32_t>(here()), target_register, p.live, p.cleanup});
-  }
-}
-
-void FunctionCompiler::call_context(std::string_view method, Register context, Span span) {
-  const Register mark = top_;
-  const Register base = allocate(2);
-  emit(Opcode::Copy, span, base + 1U, context);
-  emit(Opcode::CallMethod, span, base, 1, site(method));
-  emit(Opcode::Drop, span, base);
-  top_ = mark;
-}
-
-void FunctionCompiler::with_statement(const lang::WithStmt& s, std::size_t item) {
-  if (item == s.items.size()) return block(*s.body);
-  const Register mark = top_;
-  const lang::WithItem& with = s.items[item];
-  const Span span = with.value->span;
-  const Register context = temporary(*with.value);
-  emit_with_operands(Opcode::CheckContext, span, context, 0, 0, {with.value});
-  const Register base = allocate(2);
-  emit(Opcode::Copy, span, base + 1U, context);
-  emit(Opcode::CallMethod, span, base, 1, site("enter"));
-  note_operand(*with.value);
-  if (with.target) {
-    assign_to(*with.target, base, s.span);
-  } else {
-    emit(Opcode::Drop, span, base);
-  }
-  top_ = base;
-  protect(true, context, span);
-  with_statement(s, item + 1);
-  Protection protection = std::move(protections_.back());
-  protections_.pop_back();
-  protection.ranges.emplace_back(protection.begin, static_cast<std::uint32_t>(here()));
-  call_context("exit", context, span);
-  emit(Opcode::Drop, span, context);
-  const std::size_t end = emit_wide(Opcode::Jump, span, 0, 0);
-  const Register error = allocate();
-  end_protection(protection, error);
-  call_context("exit", context, span);
-  emit(Opcode::Rethrow, span, error);
-  patch(end, here());
-  top_ = mark;
-}
-
-void FunctionCompiler::try_statement(const lang::TryStmt& s) {
-  protect(false, 0, s.span);
-  const Flow before = flow();
-  block(*s.body);
-  Protection protection = std::move(protections_.back());
-  protections_.pop_back();
-  protection.ranges.emplace_back(protection.begin, static_cast<std::uint32_t>(here()));
-  const Flow after_body = flow();
-  const std::size_t end = emit_wide(Opcode::Jump, s.span, 0, 0);
-  restore(before);
-  reachable_ = true;
-  const Register error = allocate();
-  end_protection(protection, error);
-  if (s.name.empty()) {
-    emit(Opcode::Drop, s.span, error);
-  } else {
-    write(s.binding, s.name, s.span, error, s.span);
-  }
-  block(*s.handler);
-  patch(end, here());
-  merge(after_body);
+  const Register unset = allocate();
+  emit(Opcode::LoadUnset, span, unset);
+  write(name.binding, name.name, name.span, unset, span);
 }
 
 void FunctionCompiler::throw_statement(const lang::ThrowStmt& s) {

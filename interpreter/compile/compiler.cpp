@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "lang/walk.h"
+
 namespace kiln::interp {
 
 using lang::Span;
@@ -13,6 +15,33 @@ namespace {
 constexpr std::uint32_t kMaxOperand = 0xffff;
 // Room behind the arguments of a call for the receivers that bound methods put in front of them.
 constexpr std::uint32_t kCallSlack = 3;
+
+// The locals of a function that a `del` in it names.
+std::vector<bool> deleted_locals(const lang::FunctionExpr& function, std::size_t locals) {
+  class Search final : public lang::Walker {
+   public:
+    explicit Search(std::size_t count) : deleted(count, false) {}
+    using lang::Walker::visit;
+    std::vector<bool> deleted;
+    void visit(lang::Expr&) override {}
+    void visit(lang::Stmt& s) override {
+      const bool is_inner = s.kind == lang::StmtKind::Function || s.kind == lang::StmtKind::Struct ||
+                            s.kind == lang::StmtKind::Autograd;
+      if (is_inner) return;
+      if (s.kind != lang::StmtKind::Del) return children(s);
+      for (const lang::Expr* target : lang::as<lang::DelStmt>(s).targets) {
+        if (target->kind != lang::ExprKind::Name) continue;
+        const lang::Binding& binding = lang::as<lang::NameExpr>(*target).binding;
+        if (binding.place == lang::Place::Local) deleted[binding.slot] = true;
+      }
+    }
+    void run(const lang::Block& block) {
+      for (lang::Stmt* s : block.statements) visit(*s);
+    }
+  } search(locals);
+  if (function.body) search.run(*function.body);
+  return std::move(search.deleted);
+}
 
 bool has_wide_jump(Opcode op) { return operands(op).find('J') != std::string_view::npos; }
 
@@ -34,6 +63,7 @@ FunctionCompiler::FunctionCompiler(std::shared_ptr<lang::Ast> ast, Module& modul
   code_->locals = static_cast<std::uint32_t>(function.locals.size());
   assigned_.assign(code_->locals, false);
   checked_.assign(code_->locals, false);
+  deleted_ = deleted_locals(function, code_->locals);
   last_assigned_.resize(code_->locals);
 }
 
@@ -79,6 +109,12 @@ void FunctionCompiler::prologue() {
     if (!function_.local_is_cell[i]) continue;
     if (!assigned_[i]) checked_[i] = true;  // starts unset inside of its cell
     emit(Opcode::MakeCell, function_.span, static_cast<std::uint32_t>(i));
+  }
+  if (function_.is_generator) {
+    const Register made = allocate();
+    emit(Opcode::MakeGenerator, function_.span, made);
+    emit(Opcode::Return, function_.span, made, top_);
+    top_ = made;
   }
 }
 

@@ -36,7 +36,8 @@ class FunctionCompiler {
   // A `try` or `with` whose body is being compiled.
   struct Protection {
     bool cleanup;
-    Register context;  // of `with`
+    Register context;            // of `with`
+    const lang::Block* finally;  // null: a `with`, where it is clean-up
     lang::Span span;
     Register live;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges;
@@ -125,6 +126,7 @@ class FunctionCompiler {
   std::uint32_t call_shape(const lang::CallExpr& e);
   Register sequence(std::span<lang::Expr* const> items, bool is_tuple, lang::Span span, Want want);
   Register dict(const lang::DictExpr& e, Want want);
+  Register set(const lang::SetExpr& e, Want want);
   Register comprehension(const lang::ComprehensionExpr& e, Want want);
   void comprehension_clause(const lang::ComprehensionExpr& e, std::size_t clause, Register into);
   Register format_text(const lang::FStringExpr& e, Want want);
@@ -146,10 +148,25 @@ class FunctionCompiler {
   void with_statement(const lang::WithStmt& s, std::size_t item);
   void call_context(std::string_view method, Register context, lang::Span span);
   void try_statement(const lang::TryStmt& s);
-  void protect(bool cleanup, Register context, lang::Span span);
+  void catch_statement(const lang::TryStmt& s);
+  void finally_statement(const lang::TryStmt& s);
+  void protect(bool cleanup, Register context, lang::Span span, const lang::Block* finally = nullptr);
+  Protection end_body();
+  void clean_up(std::size_t protection);
+  Register safe_from_cleanup(Register value, lang::Span span);
+  void yield_statement(const lang::YieldStmt& s);
+  void del_statement(const lang::DelStmt& s);
+  void delete_name(const lang::NameExpr& name, lang::Span span);
   void end_protection(const Protection& protection, Register target_register);
   std::size_t begin_for(const lang::Expr& iterable, const lang::Expr& target, lang::Span span,
                         const std::function<void()>& body);
+  // (compile_match.cpp)
+  void match_statement(const lang::MatchStmt& s);
+  void pattern(const lang::Pattern& p, Register value, const lang::Expr& subject, Jumps& fails);
+  void value_pattern(const lang::Pattern& p, Register value, const lang::Expr& subject, Jumps& fails);
+  void either_pattern(const lang::Pattern& p, Register value, const lang::Expr& subject, Jumps& fails);
+  void parts_pattern(const lang::Pattern& p, Register value, const lang::Expr& subject, Jumps& fails);
+  void drop_from(Register first, Register end, lang::Span span);
   void throw_statement(const lang::ThrowStmt& s);
   void assert_statement(const lang::AssertStmt& s);
   void import_statement(const lang::ImportStmt& s);
@@ -190,6 +207,7 @@ class FunctionCompiler {
   std::vector<bool> assigned_;     // locals that surely have a value here
   bool reachable_ = true;
   std::vector<bool> checked_;  // locals that some instruction asks about: must start unset
+  std::vector<bool> deleted_;  // locals that some `del` takes the value of: each read asks
   std::vector<lang::Span> last_assigned_;
   std::map<std::string_view, lang::Span> globals_assigned_;  // top level: so far
   const lang::Expr* unpacked_ = nullptr;  // what a pattern that is assigned next takes apart

@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/hot.h"
+#include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/transforms.h"
 #include "interpreter/values/graph_value.h"
@@ -30,8 +31,27 @@ capture::CompileOptions with_backend(const Value& backend, std::string_view who)
   return options;
 }
 
-capture::CompileOptions options_from(Args a) {
+std::vector<OwnPass> passes_from(Interpreter& interpreter, const Value& names) {
+  std::vector<OwnPass> passes;
+  if (names.is_none()) return passes;
+  if (items_of(names) == nullptr) wrong_type("passes", "a list of names of passes", names);
+  for (const Value& each : *items_of(names)) {
+    const std::string& name = text_argument(each, "an item of passes");
+    if (const OwnPass* pass = capture::find_own_pass(interpreter, name)) {
+      passes.push_back(*pass);
+    } else {
+      find_pass_named(interpreter, name);
+      raise("ValueError",
+            fmt::format("jit: \"{}\" is a pass of Kiln, which runs where its recipe says", name),
+            "passes=[…] are those of the program: `register_pass(name, f)`");
+    }
+  }
+  return passes;
+}
+
+capture::CompileOptions options_from(Interpreter& interpreter, Args a) {
   capture::CompileOptions options = with_backend(a[1], "jit");
+  options.own_passes = passes_from(interpreter, a[5]);
   if (!a[2].is_none()) options.dynamic = bool_argument(a[2], "dynamic");
   options.fullgraph = bool_argument(a[3], "fullgraph");
   if (!a[4].is_number()) raise("TypeError", "jit: memory_budget must be a number, got " + describe(a[4]));
@@ -46,7 +66,7 @@ capture::CompileOptions options_from(Args a) {
 }
 
 Value jit(Interpreter& interpreter, Args a) {
-  const capture::CompileOptions options = options_from(a);
+  const capture::CompileOptions options = options_from(interpreter, a);
   const auto compile = [](const capture::CompileOptions& held, Interpreter& i, Args b) {
     check_function(b[0], "jit");
     return capture::recompiled(i, b[0], held);
@@ -105,12 +125,14 @@ Value reset(Interpreter& interpreter, Args a) {
 }
 
 constexpr NativeDef kCompile[] = {
-    {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false, memory_budget=1.0)",
+    {"jit(f=none, backend=\"fused\", dynamic=none, fullgraph=false, memory_budget=1.0, "
+     "passes=none)",
      "The same function, compiled when it is called: what it does is captured as graphs under guards, and "
      "done by "
      "them from then on. `backend` is \"fused\", \"aot_eager\", \"eager\", or a function that is given each "
      "graph and returns a callable: of the graph's inputs, giving its outputs, its `epilogue` done. With "
-     "`fullgraph` what cannot be captured is an error. Also a decorator.\n"
+     "`fullgraph` what cannot be captured is an error. `passes` names passes of the program "
+     "(`register_pass`) that edit each graph first. Also a decorator.\n"
      ">>> f = jit((x, y) => (x + y).relu())\n"
      ">>> f(tensor([1.0, -3.0]), ones(2))\n"
      "f32[2] cpu 8 B\n[2., 0.]\n"

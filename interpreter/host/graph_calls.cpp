@@ -2,6 +2,11 @@
 // diff_graphs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+
+#include "interpreter/capture/own_pass.h"
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/record.h"
@@ -21,14 +26,6 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
-  std::vector<std::pair<std::string_view, Value>> named;
-  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
-    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
-  }
-  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
-}
-
 Value graphs(Interpreter& interpreter, Args a) {
   const StageRow& stage = stage_named(text_argument(a[2], "stage"));
   const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
@@ -37,29 +34,41 @@ Value graphs(Interpreter& interpreter, Args a) {
   return list_value(std::move(all));
 }
 
-Value cost_value(const jit::NodeCost& cost) {
+Value cost_value(const jit::NodeCost& cost, jit::Stage stage) {
   static const Value* const type = new Value(record_type(
       "KernelCost",
       "What a kernel or library call takes: `name`, the `ops` it does, `bytes` of the elements it reads and "
-      "writes, `flops`, `seconds`, and `share`: the least time that memory or arithmetic of this machine "
-      "would "
-      "take, by `seconds`. `flops` and `share` are none where they are not known.",
-      {"name", "ops", "bytes", "flops", "seconds", "share", "text"}));
+      "writes, `flops`, `seconds`, and `share`: the least time that the nearer `roof` of this machine "
+      "(\"L1\" "
+      "\"L2\" \"L3\" \"memory\" \"arithmetic\") would take, by `seconds`. `flops`, `share` and `roof` are "
+      "none "
+      "where they are not known. `stage` is \"forward\" or \"backward\" where an argument requires a "
+      "gradient, "
+      "else \"functional\".",
+      {"name", "ops", "bytes", "flops", "seconds", "share", "roof", "stage", "text"}));
   std::vector<Value> ops;
   for (const Op* each : cost.ops) ops.emplace_back(each->name());
   return make_record(*type, {Value(cost.node->op->name()), list_value(std::move(ops)), Value(cost.bytes),
                              cost.flops ? Value(*cost.flops) : Value(), Value(cost.seconds),
                              cost.share ? Value(*cost.share) : Value(),
+                             cost.share ? Value(cost.roof) : Value(), Value(jit::name(stage)),
                              Value(fmt::format("{}: {} bytes", cost.node->op->name(), cost.bytes))});
+}
+
+// A graph without gradients runs as its functional form.
+jit::Stage stage_of(const CapturedGraph& part) {
+  return part.graph.stage == jit::Stage::Captured ? jit::Stage::Functional : part.graph.stage;
 }
 
 Value kernels(Interpreter& interpreter, Args a) {
   const CapturedCall call = call_of(interpreter, a[0], a[1], a[2]);
   std::vector<Value> all;
   for (const CapturedGraph* each : call.graphs()) {
-    const Value fused = stage_value(stage_named("fused"), *each, call.remove);
-    for (const jit::NodeCost& cost : jit::measure(graph_of(fused), each->arguments))
-      all.push_back(cost_value(cost));
+    for (const CapturedGraph& part : what_runs(*each)) {
+      const Value fused = stage_value(stage_named("fused"), part, call.remove);
+      for (const jit::NodeCost& cost : jit::measure(graph_of(fused), part.arguments))
+        all.push_back(cost_value(cost, stage_of(part)));
+    }
   }
   return list_value(std::move(all));
 }
@@ -69,10 +78,30 @@ const jit::Graph& graph_argument(const Value& value, std::string_view parameter)
   return graph_of(value);
 }
 
-Value run_pass(Interpreter&, Args a) {
+Value run_pass(Interpreter& interpreter, Args a) {
   const jit::Graph& graph = graph_argument(a[0], "g");
   const std::string& name = text_argument(a[1], "name");
-  return make_graph(after_pass(find_pass_named(name), graph));
+  if (const jit::Pass* pass = find_pass_named(interpreter, name)) return make_graph(after_pass(*pass, graph));
+  return make_graph(capture::run_own(interpreter, *capture::find_own_pass(interpreter, name), graph));
+}
+
+Value register_pass(Interpreter& interpreter, Args a) {
+  const std::string& name = text_argument(a[0], "name");
+  check_function(a[1], "register_pass");
+  if (jit::find_pass(name) != nullptr)
+    raise("ValueError", fmt::format("\"{}\" is a pass of Kiln", name), "give the pass another name");
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  if (name.empty() || !std::ranges::all_of(name, is_word))
+    raise("ValueError", fmt::format("a pass cannot be named \"{}\"", name),
+          "names of passes have letters, digits and underscores");
+  std::vector<OwnPass>& all = capture::own_passes(interpreter);
+  const auto known = std::ranges::find(all, name, &OwnPass::name);
+  if (known == all.end()) {
+    all.push_back({name, a[1]});
+  } else {
+    known->run = a[1];
+  }
+  return {};
 }
 
 Value diff_graphs(Interpreter&, Args a) {
@@ -171,6 +200,24 @@ constexpr NativeDef kNatives[] = {
      "The graph after one pass, by its name; `:passes` tells what each does.\n"
      ">>> g = graph(x => (x + 1) * (x + 1), ones(3))\n>>> run_pass(g, \"cse\").ops()\n['add', 'mul']",
      run_pass},
+    {"register_pass(name, f)",
+     "Makes f a pass of this program: a function that is given a graph without writes and returns it edited "
+     "(`?graph.replace`, `?graph.insert`, `?graph.erase`). What it returns is verified. `run_pass(g, name)` "
+     "runs it, `:pass name f(x)` shows what it changes, `jit(f, passes=[name])` compiles with it.\n"
+     ">>> fn no_double_negation(g) {\n"
+     "...   made_by = {n.name: n for n in g.nodes}\n"
+     "...   for n in g.nodes {\n"
+     "...     if n.op == \"neg\" and n.inputs[0] in made_by and made_by[n.inputs[0]].op == \"neg\" {\n"
+     "...       g = g.erase(n, by=made_by[n.inputs[0]].inputs[0])\n"
+     "...     }\n"
+     "...   }\n"
+     "...   return g\n"
+     "... }\n"
+     ">>> register_pass(\"no_double_negation\", no_double_negation)\n"
+     ">>> g = run_pass(graph(x => (-(-x)).exp(), ones(2)), \"no_double_negation\")\n"
+     ">>> run_pass(g, \"dce\").ops()\n"
+     "['exp']",
+     register_pass},
     {"diff_graphs(a, b)",
      "The lines of both graphs: \"- \" before those of a alone, \"+ \" before those of b alone; empty when "
      "they differ in names of places only.\n"
@@ -182,14 +229,21 @@ constexpr NativeDef kNatives[] = {
 
 namespace host {
 
-const jit::Pass& find_pass_named(std::string_view name) {
-  if (const jit::Pass* pass = jit::find_pass(name)) return *pass;
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const jit::Pass& each : jit::passes()) {
-    names.push_back(each.name);
-    list += (list.empty() ? "" : ", ") + std::string(each.name);
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+  std::vector<std::pair<std::string_view, Value>> named;
+  for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
+    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
   }
+  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
+}
+
+const jit::Pass* find_pass_named(Interpreter& interpreter, std::string_view name) {
+  if (capture::find_own_pass(interpreter, name) != nullptr) return nullptr;
+  if (const jit::Pass* pass = jit::find_pass(name)) return pass;
+  std::vector<std::string_view> names;
+  for (const jit::Pass& each : jit::passes()) names.push_back(each.name);
+  for (const OwnPass& each : capture::own_passes(interpreter)) names.push_back(each.name);
+  const std::string list = fmt::format("{}", fmt::join(names, ", "));
   const std::string_view near = lang::nearest(name, names);
   raise("ValueError", fmt::format("there is no pass \"{}\"", name),
         near.empty() ? "passes are " + list : fmt::format("did you mean \"{}\"?", near));

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "interpreter/host/graph_stages.h"
 #include "interpreter/values/value.h"
 #include "jit/passes/recipes.h"
 
@@ -13,10 +14,13 @@ class Interpreter;
 
 namespace kiln::interp::host {
 
+// The call f(*arguments, **by_name), of a tuple and a dict.
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name);
 // Of the arguments f, args, stage, named.
 Value graph_of_call(Interpreter& interpreter, std::span<Value> arguments);
-// ValueError that names the nearest when there is none.
-const jit::Pass& find_pass_named(std::string_view name);
+// The pass of Kiln's of that name; null for one that the program has registered. ValueError that names the
+// nearest when there is none.
+const jit::Pass* find_pass_named(Interpreter& interpreter, std::string_view name);
 // What the pass makes of a graph. CaptureError where there is no compiler for it.
 jit::Graph after_pass(const jit::Pass& pass, const jit::Graph& graph);
 

@@ -25,19 +25,21 @@
 namespace kiln::interp::host {
 namespace {
 
-Value captured(const StageInput& input) { return make_graph(input.captured.graph); }
+StageMade of_graph(jit::Graph graph) { return {std::move(graph), std::nullopt}; }
+
+StageMade captured(const StageInput& input) { return of_graph(input.captured.graph); }
 
 // The graph without writes, and without nodes that nothing needs.
-Value functional(const StageInput& input) {
+StageMade functional(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
   const jit::Recipe& recipe =
       graph.stage == jit::Stage::Captured ? jit::recipes::kFunctional : jit::recipes::kNeeded;
-  return make_graph(jit::run_recipe(recipe, graph, {.remove = input.remove}));
+  return of_graph(jit::run_recipe(recipe, graph, {.remove = input.remove}));
 }
 
-Value joint(const StageInput& input) { return make_graph(gradients_of(input.captured).joint.graph); }
-Value forward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.forward); }
-Value backward(const StageInput& input) { return make_graph(gradients_of(input.captured).parts.backward); }
+StageMade joint(const StageInput& input) { return of_graph(gradients_of(input.captured).joint.graph); }
+StageMade forward(const StageInput& input) { return of_graph(gradients_of(input.captured).parts.forward); }
+StageMade backward(const StageInput& input) { return of_graph(gradients_of(input.captured).parts.backward); }
 
 // As compiled functions do (jit/pipeline/compiled_graph.h), before there are kernels.
 jit::Graph without_writes(const StageInput& input) {
@@ -66,24 +68,25 @@ jit::Graph with_outlines(const StageInput& input) {
   return graph.stage == jit::Stage::Fused ? graph : run_recipe(jit::recipes::kOutline, before_fusion(input));
 }
 
-Value text_value(std::string text) {
-  if (text.ends_with('\n')) text.pop_back();
-  return Value(std::move(text));
+StageMade fused(const StageInput& input) { return of_graph(with_kernels(input)); }
+StageMade loops(const StageInput& input) {
+  StageMade made = of_graph(with_outlines(input));
+  made.lines = jit::loops_lines(made.graph);
+  return made;
 }
-
-Value fused(const StageInput& input) { return make_graph(with_kernels(input)); }
-Value loops(const StageInput& input) { return text_value(jit::loops_text(with_outlines(input))); }
 // Of kernels that are all on another kind of device the stage has no text.
-Value code_on(Device::Kind kind, const jit::Graph& fused, jit::Product product) {
-  std::string text = jit::code_text(fused, product, kind);
-  return text_value(text.empty()
-                        ? fmt::format("no kernel of this call is for the device {}", kiln::name(kind))
-                        : std::move(text));
+StageMade code_on(Device::Kind kind, jit::Graph fused, jit::Product product) {
+  StageMade made = of_graph(std::move(fused));
+  made.lines = jit::code_lines(made.graph, product, kind);
+  if (made.lines->empty())
+    made.lines->push_back(
+        {.text = fmt::format("no kernel of this call is for the device {}", kiln::name(kind))});
+  return made;
 }
-Value llvm(const StageInput& input) {
+StageMade llvm(const StageInput& input) {
   return code_on(Device::Kind::Cpu, with_kernels(input), jit::Product::Source);
 }
-Value assembly(const StageInput& input) {
+StageMade assembly(const StageInput& input) {
   return code_on(Device::Kind::Cpu, with_kernels(input), jit::Product::Assembly);
 }
 
@@ -93,23 +96,26 @@ jit::Graph with_outlines_on_card(const StageInput& input) {
   const Device card{Device::Kind::Cuda, 0};
   return run_recipe(jit::recipes::kOutline, jit::on_device(before_fusion(input), card));
 }
-Value cuda(const StageInput& input) {
+StageMade cuda(const StageInput& input) {
   return code_on(Device::Kind::Cuda, with_outlines_on_card(input), jit::Product::Source);
 }
-Value ptx(const StageInput& input) {
+StageMade ptx(const StageInput& input) {
   return code_on(Device::Kind::Cuda, with_outlines_on_card(input), jit::Product::Assembly);
 }
 
 // As the fused backend runs it; what it keeps for a backward graph is that one's.
-Value program(const StageInput& input) {
+StageMade program(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
-  if (graph.stage == jit::Stage::Fused) return text_value(jit::program_text(graph));
+  const bool takes_arguments = graph.stage == jit::Stage::Backward;
+  StageMade made = of_graph(graph);
   try {
-    const jit::Graph fused = run_recipe(jit::recipes::kFused, without_writes(input));
-    return text_value(jit::program_text(fused, graph.stage == jit::Stage::Backward));
+    if (graph.stage != jit::Stage::Fused)
+      made.graph = run_recipe(jit::recipes::kFused, without_writes(input));
   } catch (const jit::NoCompiler& none) {
     raise_no_compiler(none);
   }
+  made.lines = jit::program_lines(made.graph, takes_arguments);
+  return made;
 }
 
 // Where `forwarding_function` is defined.
@@ -124,10 +130,10 @@ constexpr std::array<StageRow, 12> kStages{{
     {"backward", "what runs when gradients come in, from what was kept", backward},
     {"fused", "the same with one node for all ops that a kernel does together", fused},
     {"loops", "kernels as loops over elements: loads, what is computed, stores", loops},
-    {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm},
-    {"asm", "the instructions of this machine", assembly},
-    {"cuda", "the loops in CUDA C++, as a card has them", cuda},
-    {"ptx", "the instructions that NVRTC makes of them", ptx},
+    {"llvm", "the loops in the language of LLVM, as it has optimized them", llvm, Device::Kind::Cpu},
+    {"asm", "the instructions of this machine", assembly, Device::Kind::Cpu},
+    {"cuda", "the loops in CUDA C++, as a card has them", cuda, Device::Kind::Cuda},
+    {"ptx", "the instructions that NVRTC makes of them", ptx, Device::Kind::Cuda},
     {"program", "what a call does in order: what it allocates, writes over and releases", program},
 }};
 
@@ -328,12 +334,18 @@ std::string why_no_graph(const CapturedCall& call) {
   return "the call runs no op";
 }
 
+StageMade stage_made(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove) {
+  StageMade made = stage.make({captured, remove});
+  made.graph.guards = captured.guards;
+  return made;
+}
+
 Value stage_value(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove) {
-  const Value made = stage.make({captured, remove});
-  if (!made.is(Tag::Graph)) return made;
-  jit::Graph graph = graph_of(made);
-  graph.guards = captured.guards;
-  return make_graph(std::move(graph));
+  StageMade made = stage_made(stage, captured, remove);
+  if (!made.lines) return make_graph(std::move(made.graph));
+  std::string text = jit::text_of(*made.lines);
+  text.pop_back();
+  return Value(std::move(text));
 }
 
 }  // namespace kiln::interp::host

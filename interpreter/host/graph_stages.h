@@ -1,11 +1,13 @@
 // Owns the stages of a graph by name: what each is and how it is made of a captured graph.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "interpreter/capture/stages.h"
 #include "jit/autodiff/gradient_graphs.h"
+#include "jit/loops/code_line.h"
 #include "jit/passes/functionalize.h"
 
 namespace kiln::interp::host {
@@ -16,11 +18,18 @@ struct StageInput {
   jit::Remove remove = jit::Remove::Mutations;
 };
 
+// What a stage is: a graph, or lines about one.
+struct StageMade {
+  jit::Graph graph;  // the stage; with lines, the graph with kernels that they are about
+  std::optional<jit::CodeLines> lines;
+};
+
 struct StageRow {
   std::string_view name;
   std::string_view summary;  // one line, for help
-  // A graph, or text. Throws OpError (Capture) for a graph that has no such stage.
-  Value (*make)(const StageInput& input);
+  // Throws OpError (Capture) for a graph that has no such stage.
+  StageMade (*make)(const StageInput& input);
+  std::optional<Device::Kind> of = std::nullopt;  // code of kernels on that kind of device; none: of any
 };
 
 // Of a graph of its own: by the arguments that require gradients, or by all floats where none does.
@@ -53,7 +62,11 @@ CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<c
                            std::span<const std::pair<std::string_view, Value>> named);
 // Of a call that has no graph: "the call runs no op", or what came in the way.
 std::string why_no_graph(const CapturedCall& call);
-// A stage of one of them, with its guards.
+// A stage of one of them, with its guards. Nodes name those of the captured graph that they come from where
+// these were numbered (jit/graph/lineage.h); those of forward and backward graphs name nodes of the joint
+// graph.
+StageMade stage_made(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove);
+// Likewise as a graph or a text of the language.
 Value stage_value(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove);
 
 }  // namespace kiln::interp::host

@@ -1,6 +1,7 @@
 // Graphs in the language: what they tell of themselves, reading them from text, running them.
 #include <fmt/format.h>
 
+#include "interpreter/host/graph_edits.h"
 #include "interpreter/host/record.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/graph_value.h"
@@ -140,6 +141,14 @@ Value node_value(const jit::Graph& graph, const jit::Node& node, const Names& na
                                   });
 }
 
+}  // namespace
+
+Value node_record(const jit::Graph& graph, std::size_t node) {
+  return node_value(graph, graph.nodes[node], bare_names(graph), jit::value_names(graph));
+}
+
+namespace {
+
 Value nodes(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
   const Names names = bare_names(graph), marked = jit::value_names(graph);
@@ -260,6 +269,28 @@ constexpr NativeDef kMethods[] = {
     {"fusion", "Which of its nodes become one kernel, and why the others do not, in words.",
      [](Interpreter&, Args a) { return Value(jit::fusion_text(graph_of(a[0]))); }},
     {"guards", "What was assumed when it was captured, in words.", guards},
+    {"replace(self, node, op, operands, attrs=none)",
+     "The graph in which a node computes another op: its result keeps its name, and its readers stay. `node` "
+     "is one of `nodes` or a name, an operand a name, a node, a number or none, `attrs` a dict.\n"
+     ">>> g = graph(x => x ** 2, ones(3))\n"
+     ">>> n = g.nodes[0]\n"
+     ">>> g.replace(n, \"mul\", [n.inputs[0], n.inputs[0]])(tensor([3.0])).tolist()\n"
+     "[9.0]",
+     replace_node},
+    {"insert(self, before, op, operands, attrs=none, name=\"\")",
+     "The graph with one more node, before a node or, for none, at the end: a pair of the graph and the new "
+     "node. It is named after the op, or after `name`.\n"
+     ">>> g = graph(exp, ones(3))\n"
+     ">>> g, half = g.insert(g.nodes[0], \"mul\", [\"x\", 0.5], name=\"half\")\n"
+     ">>> g.replace(g.nodes[1], \"exp\", [half]).ops()\n"
+     "['mul', 'exp']",
+     insert_node},
+    {"erase(self, node, by=none)",
+     "The graph without a node that nothing reads; or, with `by`, in which its readers read that value.\n"
+     ">>> g = graph(x => (x * 1).exp(), ones(3))\n"
+     ">>> g.erase(g.nodes[0], by=\"x\").ops()\n"
+     "['exp']",
+     erase_node},
     {"symbols", "Sizes that are symbols, by name, and what they were when it was made.", symbols},
     {"constants",
      "The tensors it embeds, in order. Large ones are not spelled in its text; "

@@ -99,16 +99,19 @@ void install_host_library(Module& prelude) {
     prelude.set(value.as<Native>().name, value);
   }
   for (const auto& table :
-       {core_natives(), text_natives(), iteration_natives(), math_natives(), system_natives(), file_natives(),
-        plot_natives(), autograd_natives(), memory_natives(), compile_natives(), compare_natives(),
-        dtype_natives(), reverse_mode_natives(), jacobian_natives(), vmap_natives(), module_state_natives(),
-        graph_natives(), graph_call_natives()}) {
+       {core_natives(),         text_natives(),       iteration_natives(), math_natives(),
+        system_natives(),       file_natives(),       plot_natives(),      autograd_natives(),
+        memory_natives(),       compile_natives(),    compare_natives(),   dtype_natives(),
+        reverse_mode_natives(), jacobian_natives(),   vmap_natives(),      module_state_natives(),
+        graph_natives(),        graph_call_natives(), json_natives(),      regex_natives(),
+        process_natives(),      calendar_natives(),   profiling_natives(), report_natives(),
+        shape_natives()}) {
     for (const NativeDef& def : table) {
       const Value value = make_native(def);
       prelude.set(value.as<Native>().name, value);
     }
   }
-  for (const Tag tag : {Tag::Int, Tag::Float, Tag::Bool, Tag::Str, Tag::List, Tag::Tuple, Tag::Dict,
+  for (const Tag tag : {Tag::Int, Tag::Float, Tag::Bool, Tag::Str, Tag::List, Tag::Tuple, Tag::Dict, Tag::Set,
                         Tag::Range, Tag::Slice, Tag::Tensor, Tag::DType, Tag::Device, Tag::Graph}) {
     const Value type = host::type_value(tag);
     prelude.set(type.as<Type>().name, type);
@@ -120,6 +123,7 @@ void install_host_library(Module& prelude) {
   }
   prelude.set("from_list", host::type_value(Tag::Tensor).as<Type>().constructor);
   prelude.set("cpu", Value(kiln::Device{}));
+  prelude.set("is_main", true);
   prelude.set("pi", std::numbers::pi);
   prelude.set("e", std::numbers::e);
   prelude.set("inf", std::numeric_limits<double>::infinity());
@@ -136,6 +140,8 @@ std::span<const NativeDef> methods_of(Tag tag) {
       return str_methods();
     case Tag::Dict:
       return dict_methods();
+    case Tag::Set:
+      return set_methods();
     case Tag::Tensor:
       return tensor_methods();
     case Tag::File:

@@ -57,13 +57,17 @@ Value over_text(const Value& text) {
 Value over_keys(const Value& dict) {
   const auto next = [](const Value& held, std::size_t size, std::size_t& i, Interpreter&, Value& out) {
     const auto& d = held.as<Dict>();
-    if (d.size() != size) raise("ValueError", "the dict changed its size while it was iterated");
+    if (d.size() != size) {
+      raise("ValueError",
+            fmt::format("the {} changed its size while it was iterated", std::string(type_name(held))));
+    }
     while (i < d.entries().size() && !d.entries()[i].live) ++i;
     if (i >= d.entries().size()) return false;
     out = d.entries()[i++].key;
     return true;
   };
-  return iterator("dict", next, dict, dict.as<Dict>().size(), dict.as<Dict>().first_live());
+  return iterator(std::string(type_name(dict)), next, dict, dict.as<Dict>().size(),
+                  dict.as<Dict>().first_live());
 }
 
 Value over_range(const Value& range) {
@@ -273,6 +277,7 @@ Value make_iterator(Interpreter& interpreter, const Value& iterable) {
     case Tag::Str:
       return over_text(iterable);
     case Tag::Dict:
+    case Tag::Set:
       return over_keys(iterable);
     case Tag::Range:
       return over_range(iterable);

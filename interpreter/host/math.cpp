@@ -35,6 +35,7 @@ Value length(Interpreter& interpreter, std::span<Value> arguments) {
     case Tag::Str:
       return count(x.as<Str>().length());
     case Tag::Dict:
+    case Tag::Set:
       return count(x.as<Dict>().size());
     case Tag::Range:
       if (x.as<Range>().size() > INT64_MAX)

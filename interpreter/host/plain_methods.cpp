@@ -104,13 +104,13 @@ constexpr NativeDef kStructType[] = {
 
 // The place is none for errors that have none.
 Value error_place(Args a, bool want_line) {
-  const lang::Span place = a[0].as<Error>().diagnostic.place();
+  const lang::Span place = a[0].as<Error>().diagnostic.user_place();
   if (!place) return {};
   const lang::LineColumn at = place.file->locate(place.begin);
   return static_cast<std::int64_t>(want_line ? at.line : at.column);
 }
 Value error_file(Interpreter&, Args a) {
-  const lang::Span place = a[0].as<Error>().diagnostic.place();
+  const lang::Span place = a[0].as<Error>().diagnostic.user_place();
   return place ? Value(place.file->name()) : Value();
 }
 Value error_trace(Interpreter&, Args a) {

@@ -1,199 +1,130 @@
-// plot, hist and imshow: in the terminal, or to a file.
-#include <unistd.h>
-
+// The functions that draw, each by itself or as a method of a figure.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include "interpreter/files/atomic_file.h"
-#include "interpreter/files/formats.h"
-#include "interpreter/files/picture.h"
-#include "interpreter/plot/chart.h"
+#include "interpreter/host/animation.h"
+#include "interpreter/host/figure_value.h"
+#include "interpreter/host/plot_call.h"
+#include "interpreter/host/plot_layers.h"
+#include "interpreter/host/plot_output.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
-#include "tensor/functions.h"
-#include "tensor/host_view.h"
 
 namespace kiln::interp {
 namespace {
 
 using namespace host;
 using Args = std::span<Value>;
+using Adds = void (*)(const PlotCall& call, plot::Panel& panel);
 
-bool use_color() {
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDOUT_FILENO) == 1 && !std::getenv("NO_COLOR") &&
-         (!terminal || std::string_view(terminal) != "dumb");
+// A function of a table, for its name and its parameters; kept as long as the process.
+const Value& kept_native(std::span<const NativeDef> table, NativeFn function) {
+  return *new Value(make_native(*std::ranges::find(table, function, &NativeDef::call)));
+}
+PlotCall call_of(Interpreter& interpreter, const Value& native, Args arguments) {
+  return {interpreter, native.as<Native>().name, native.as<Native>().parameters, arguments};
 }
 
-std::vector<double> numbers_of(const kiln::Tensor& tensor) {
-  const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::to(kiln::ops::detach(tensor), kiln::DType::F64));
-  const kiln::HostView elements(x);
-  return {elements.as<double>(), elements.as<double>() + x.numel()};
-}
-
-kiln::Tensor tensor_like(Interpreter& interpreter, const Value& v) {
-  if (v.is(Tag::Tensor)) return v.as_tensor();
-  if (items_of(v) || v.is(Tag::Range)) return tensor_from(interpreter, v, kiln::DType::F64);
-  wrong_type("ys", "a tensor or a list of numbers", v);
-}
-
-std::vector<double> counting(std::size_t n) {
-  std::vector<double> xs(n);
-  for (std::size_t i = 0; i < n; ++i) xs[i] = static_cast<double>(i);
-  return xs;
-}
-
-int size_argument(const Value& v, std::string_view name, int otherwise, int least) {
-  if (v.is_none()) return otherwise;
-  const std::int64_t size = int_argument(v, name);
-  if (size < least || size > 10'000)
-    raise("ValueError", fmt::format("`{}` must be from {} to 10000, is {}", name, least, size));
-  return static_cast<int>(size);
-}
-
-// Writes a chart to .svg, .png or .ppm.
-template <class Svg, class Pixels>
-void write_figure(const std::string& path, const Svg& svg, const Pixels& pixels) {
-  files::AtomicFile file(path);
-  if (path.ends_with(".svg")) {
-    file.text(svg());
-  } else if (path.ends_with(".png")) {
-    files::write_png(file, pixels());
-  } else if (path.ends_with(".ppm")) {
-    files::write_ppm(file, pixels());
-  } else {
-    raise("ValueError", fmt::format("the format of '{}' is not known", path), "known are .svg .png .ppm");
-  }
-  file.commit();
-}
-
-void show(Interpreter& interpreter, const plot::Chart& chart, const Value& width, const Value& height,
-          const Value& file) {
-  if (file.is_none()) {
-    const int columns = size_argument(width, "width", std::min(print_options().width, 100), 20);
-    interpreter.write(
-        chart.bars ? plot::draw_bars(chart, columns)
-                   : plot::draw_text(chart, columns, size_argument(height, "height", 15, 3), use_color()));
-    return;
-  }
-  const int w = size_argument(width, "width", 720, 120);
-  const int h = size_argument(height, "height", 400, 100);
-  write_figure(
-      path_argument(file, "file"), [&] { return plot::draw_svg(chart, w, h); },
-      [&] { return plot::draw_pixels(chart, w, h); });
-}
-
-void add_series(Interpreter& interpreter, plot::Chart& chart, const Value& ys, const Value& xs) {
-  const kiln::Tensor y = tensor_like(interpreter, ys);
-  if (y.rank() > 2 || y.rank() == 0)
-    raise("ShapeError",
-          fmt::format("plot: lines have one dimension, or two for several; got {}", describe(ys)));
-  const auto length = static_cast<std::size_t>(y.size(y.rank() - 1));
-  const std::vector<double> x = xs.is_none() ? counting(length) : numbers_of(tensor_like(interpreter, xs));
-  if (x.size() != length)
-    raise("ShapeError", fmt::format("plot: `x` has {} numbers, a line {}", x.size(), length));
-  const std::vector<double> all = numbers_of(y);
-  for (std::size_t at = 0; at + length <= all.size() && length > 0; at += length) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
-    chart.series.push_back({"", x, std::vector<double>(first, first + static_cast<std::ptrdiff_t>(length))});
-  }
-}
-
-Value draw_plot(Interpreter& interpreter, Args a) {
-  plot::Chart chart;
-  chart.title = text_argument(a[3], "title");
-  for (const Value& ys : a[0].as<Tuple>().items) add_series(interpreter, chart, ys, a[1]);
-  if (chart.series.empty()) raise("ValueError", "plot: there is nothing to draw");
-  if (!a[2].is_none()) {
-    const std::vector<Value> labels =
-        a[2].is(Tag::Str) ? std::vector<Value>{a[2]} : interpreter.to_vector(a[2]);
-    for (std::size_t i = 0; i < std::min(labels.size(), chart.series.size()); ++i) {
-      chart.series[i].label = str_of(interpreter, labels[i]);
-    }
-  }
-  show(interpreter, chart, a[4], a[5], a[6]);
+template <Adds add>
+Value draw(Interpreter& interpreter, Args a) {
+  static const Value& self = kept_native(plot_natives(), draw<add>);
+  const PlotCall call = call_of(interpreter, self, a);
+  plot::Figure figure;
+  add(call, figure.panels.front());
+  set_axes(figure.panels.front(), call);
+  show_figure(interpreter, figure, {call["width"], call["height"], call["file"]});
   return {};
 }
 
-Value draw_hist(Interpreter& interpreter, Args a) {
-  std::vector<double> values = numbers_of(tensor_like(interpreter, a[0]));
-  std::erase_if(values, [](double v) { return !std::isfinite(v); });
-  if (values.empty()) raise("ValueError", "hist: there is no finite number");
-  const auto bins = static_cast<std::size_t>(size_argument(a[1], "bins", 10, 1));
-  plot::Chart chart;
-  chart.bars = true;
-  chart.title = text_argument(a[2], "title");
-  const plot::Extent extent = plot::x_extent({"", {{"", values, values}}, false, {}});
-  for (std::size_t i = 0; i <= bins; ++i) {
-    const double t = static_cast<double>(i) / static_cast<double>(bins);
-    chart.edges.push_back(extent.low * (1 - t) + extent.high * t);
-  }
-  plot::Series counts{"", std::vector<double>(bins), std::vector<double>(bins)};
-  for (const double v : values) {
-    const double place = extent.share(v) * static_cast<double>(bins);
-    counts.y[std::min(static_cast<std::size_t>(std::max(place, 0.0)), bins - 1)] += 1;
-  }
-  for (std::size_t i = 0; i < bins; ++i) counts.x[i] = chart.edges[i];
-  chart.series.push_back(std::move(counts));
-  show(interpreter, chart, a[3], a[4], a[5]);
-  return {};
+template <Adds add>
+Value draw_on(Interpreter& interpreter, Args a) {
+  static const Value& self = kept_native(figure_methods(), draw_on<add>);
+  const PlotCall call = call_of(interpreter, self, a);
+  // What cannot be drawn leaves the figure as it was.
+  plot::Panel panel = panel_of(a[0]);
+  add(call, panel);
+  set_axes(panel, call);
+  panel_of(a[0]) = std::move(panel);
+  return a[0];
 }
 
-// A matrix is stretched from its least to its greatest element; a picture with channels is taken as it is.
-kiln::Tensor stretched(const kiln::Tensor& tensor, const Value& vmin, const Value& vmax) {
-  if (tensor.rank() != 2) return files::as_shown(tensor);
-  const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::to(kiln::ops::detach(tensor), kiln::DType::F64));
-  const plot::Extent found = plot::x_extent({"", {{"", numbers_of(x), numbers_of(x)}}, false, {}});
-  const double low = vmin.is_none() ? found.low : float_argument(vmin, "vmin");
-  const double high = vmax.is_none() ? found.high : float_argument(vmax, "vmax");
-  const kiln::Tensor scaled = kiln::Tensor::empty(x.sizes(), kiln::DType::F64);
-  const auto share = [&](double v) { return high > low ? (v - low) / (high - low) : 0; };
-  {
-    const kiln::HostView in(x);
-    const kiln::WritableHostView out(scaled);
-    std::transform(in.as<double>(), in.as<double>() + x.numel(), out.as<double>(), share);
-  }
-  return files::as_shown(scaled);
-}
+void add_nothing(const PlotCall&, plot::Panel&) {}
 
-Value draw_image(Interpreter& interpreter, Args a) {
-  const kiln::Tensor image = stretched(tensor_argument(a[0], "x"), a[1], a[2]);
-  if (a[4].is_none()) {
-    interpreter.write(
-        plot::picture_text(image, size_argument(a[3], "width", print_options().width, 1), use_color()));
-    return {};
-  }
-  write_figure(
-      path_argument(a[4], "file"),
-      [&] {
-        if (image.numel() > (1 << 18))
-          raise("ValueError", "imshow: the picture is too large for .svg", "use .png");
-        return plot::picture_svg(image);
-      },
-      [&] { return image; });
-  return {};
-}
+#define KILN_AXES "xlabel=none, ylabel=none, xlim=none, ylim=none, xscale=none, yscale=none, legend=none"
+#define KILN_OUTPUT "width=none, height=none, file=none"
+#define KILN_LINES "x=none, labels=none, label=none, color=none, band=none"
+#define KILN_POINTS \
+  "x, y, *, label=none, color=none, c=none, cmap=none, vmin=none, vmax=none, size=none, alpha=none"
+#define KILN_MATRIX "xnames=none, ynames=none, values=false, cmap=none, vmin=none, vmax=none"
+#define KILN_CONTOUR "z, *, x=none, y=none, levels=none, cmap=none"
 
 constexpr NativeDef kNatives[] = {
-    {"plot(*ys, x=none, labels=none, title=\"\", width=none, height=none, file=none)",
+    {"plot(*ys, " KILN_LINES ", title=none, " KILN_OUTPUT ", " KILN_AXES ")",
      "Draws lines: each argument a list or tensor of numbers, or a matrix of one line a row. In the "
-     "terminal, or to `file` "
-     "(.svg .png .ppm).",
-     draw_plot},
-    {"hist(x, bins=none, title=\"\", width=none, height=none, file=none)",
-     "Draws how often numbers fall in each of `bins` (10) equal ranges.", draw_hist},
-    {"imshow(x, vmin=none, vmax=none, width=none, file=none)",
-     "Draws a matrix in shades from its least to its greatest element, or a picture with 1, 3 or 4 channels.",
-     draw_image},
+     "terminal, or to "
+     "`file` (.svg .png .ppm). `band` is drawn around a line: half its width, or (low, high).",
+     draw<add_lines>},
+    {"scatterplot(" KILN_POINTS ", title=none, " KILN_OUTPUT ", " KILN_AXES ")",
+     "Draws points; with `c` each has the colour of a number on the map `cmap`.", draw<add_points>},
+    {"bar(x, heights, *, label=none, color=none, title=none, " KILN_OUTPUT ", " KILN_AXES ")",
+     "Draws a bar for each of `x`, names or numbers.", draw<add_bars>},
+    {"hist(x, bins=none, title=none, " KILN_OUTPUT ", *, label=none, color=none, " KILN_AXES ")",
+     "Draws how often numbers fall in each of `bins` (10) equal ranges.", draw<add_histogram>},
+    {"imshow(x, vmin=none, vmax=none, width=none, file=none, *, height=none, cmap=none, colorbar=false, "
+     "title=none, " KILN_AXES ")",
+     "Draws a matrix in colours from its least to its greatest element, or a picture with 1, 3 or 4 "
+     "channels.",
+     draw<add_picture>},
+    {"heatmap(x, *, " KILN_MATRIX ", title=none, " KILN_OUTPUT ", " KILN_AXES ")",
+     "Draws a matrix as coloured cells beside its scale of colours, with names of columns and rows, and with "
+     "`values=true` with its numbers.",
+     draw<add_heatmap>},
+    {"contour(" KILN_CONTOUR ", title=none, " KILN_OUTPUT ", " KILN_AXES ")",
+     "Draws lines of equal height of a matrix: about `levels` (8) of them, or those of a list.",
+     draw<add_contours>},
+    {"subplots(rows=1, columns=1, title=\"\")",
+     "A figure of rows x columns panels, on which methods draw: `at` chooses a panel, `save` and `show` end "
+     "it.\n"
+     ">>> subplots(1, 2)\nfigure of 1 x 2",
+     make_subplots},
+    {"animate(frames, file, *, fps=10, cmap=none, vmin=none, vmax=none, width=none, height=none)",
+     "Writes matrices, pictures or figures one after the other as a GIF.", animate},
 };
+
+constexpr NativeDef kFigureMethods[] = {
+    {"plot(self, *ys, " KILN_LINES ", title=none, " KILN_AXES ")", "Draws lines on the panel.",
+     draw_on<add_lines>},
+    {"scatter(self, " KILN_POINTS ", title=none, " KILN_AXES ")", "Draws points on the panel.",
+     draw_on<add_points>},
+    {"bar(self, x, heights, *, label=none, color=none, title=none, " KILN_AXES ")",
+     "Draws bars on the panel.", draw_on<add_bars>},
+    {"hist(self, x, bins=none, title=none, *, label=none, color=none, " KILN_AXES ")",
+     "Draws how often numbers fall in each of `bins` (10) equal ranges on the panel.",
+     draw_on<add_histogram>},
+    {"imshow(self, x, vmin=none, vmax=none, *, cmap=none, colorbar=false, title=none, " KILN_AXES ")",
+     "Draws a matrix or a picture on the panel.", draw_on<add_picture>},
+    {"heatmap(self, x, *, " KILN_MATRIX ", title=none, " KILN_AXES ")", "Draws a matrix on the panel.",
+     draw_on<add_heatmap>},
+    {"contour(self, " KILN_CONTOUR ", title=none, " KILN_AXES ")",
+     "Draws lines of equal height on the panel.", draw_on<add_contours>},
+    {"set(self, *, title=none, " KILN_AXES ")", "Sets what is said about the panel, and its axes.",
+     draw_on<add_nothing>},
+    {"at(self, row, column=none)",
+     "The same figure at another panel, by its row and column, or counted along rows.", figure_at},
+    {"save(self, file, *, width=none, height=none)", "Writes the figure to a file (.svg .png .ppm).",
+     save_figure},
+    {"show(self, *, width=none, height=none)", "Shows the figure in the terminal.", show_figure_value},
+};
+
+#undef KILN_AXES
+#undef KILN_OUTPUT
+#undef KILN_LINES
+#undef KILN_POINTS
+#undef KILN_MATRIX
+#undef KILN_CONTOUR
 
 }  // namespace
 
 std::span<const NativeDef> plot_natives() { return kNatives; }
+std::span<const NativeDef> host::figure_methods() { return kFigureMethods; }
 
 }  // namespace kiln::interp

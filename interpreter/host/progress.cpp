@@ -1,5 +1,6 @@
 #include "interpreter/host/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/host/live_curve.h"
 #include "interpreter/values/native_stack.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
@@ -49,6 +51,7 @@ std::int64_t total_of(Interpreter& interpreter, const Value& xs, const Value& gi
     case Tag::Tuple:
       return static_cast<std::int64_t>(items_of(xs)->size());
     case Tag::Dict:
+    case Tag::Set:
       return static_cast<std::int64_t>(xs.as<Dict>().size());
     case Tag::Range:
       return xs.as<Range>().iterations();
@@ -64,10 +67,18 @@ std::int64_t total_of(Interpreter& interpreter, const Value& xs, const Value& gi
   }
 }
 
+// Lines that are broken would not be drawn over.
+int line_width() {
+  winsize size{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return std::min(print_options().width, is_known ? int{size.ws_col} : print_options().width) - 1;
+}
+
 // Redraws one line of the terminal; away from a terminal it writes nothing.
 class Bar {
  public:
-  Bar(std::string description, std::int64_t total) : shown_(::isatty(STDERR_FILENO) == 1) {
+  Bar(std::string description, std::int64_t total, Value curve)
+      : shown_(::isatty(STDERR_FILENO) == 1), curve_(std::move(curve)) {
     state_.description = std::move(description);
     state_.total = total;
   }
@@ -79,14 +90,14 @@ class Bar {
   void finish(Interpreter& interpreter) {
     if (std::exchange(finished_, true)) return;
     draw(interpreter, true);
-    if (shown_) interpreter.write_error("\n");
+    if (shown_) interpreter.write_error(curve_.to_the_end() + "\n");
   }
   void start(Interpreter& interpreter) {
     if (std::exchange(started_, true)) return;
     begin_ = std::chrono::steady_clock::now();
     draw(interpreter, true);
   }
-  void visit_references(ReferenceVisitor&) const {}  // text and numbers
+  void visit_references(ReferenceVisitor& visitor) const { curve_.visit_references(visitor); }
 
  private:
   void draw(Interpreter& interpreter, bool now) {
@@ -95,11 +106,14 @@ class Bar {
     if (!now && state_.seconds - drawn_ < kRedrawEvery) return;
     drawn_ = state_.seconds;
     interpreter.flush();
-    interpreter.write_error("\r" + progress_line(state_, print_options().width - 1) + "\x1b[K");
+    const int width = line_width();
+    interpreter.write_error("\r" + progress_line(state_, width) + "\x1b[K" +
+                            curve_.drawn_below(interpreter, width));
   }
 
   ProgressState state_;
   bool shown_;
+  LiveCurve curve_;
   bool started_ = false;
   bool finished_ = false;
   double drawn_ = -1;
@@ -128,7 +142,7 @@ std::string progress_line(const ProgressState& state, int width) {
 }
 
 Value progress(Interpreter& interpreter, std::span<Value> a) {
-  auto bar = std::make_shared<Bar>(text_argument(a[1], "desc"), total_of(interpreter, a[0], a[2]));
+  auto bar = std::make_shared<Bar>(text_argument(a[1], "desc"), total_of(interpreter, a[0], a[2]), a[3]);
   const auto next = [](const std::shared_ptr<Bar>& held, const Value& it, bool& first, Interpreter& own,
                        Value& out) {
     held->start(own);

@@ -10,7 +10,8 @@ Value text_of_record(Interpreter&, std::span<Value> a) { return *a[0].as<Instanc
 
 }  // namespace
 
-Value record_type(std::string name, std::string documentation, std::initializer_list<const char*> fields) {
+Value record_type(std::string name, std::string documentation, std::initializer_list<const char*> fields,
+                  std::initializer_list<NativeDef> methods) {
   auto* type = new StructType();
   Value value{static_cast<Object*>(type)};
   type->name = std::move(name);
@@ -18,6 +19,10 @@ Value record_type(std::string name, std::string documentation, std::initializer_
   type->fields.assign(fields.begin(), fields.end());
   type->defaults.resize(type->fields.size());
   type->methods = {{"repr", make_native({"repr(self)", "Its text.", text_of_record})}};
+  for (const NativeDef& each : methods) {
+    Value method = make_native(each);
+    type->methods.emplace_back(method.as<Native>().name, method);
+  }
   return value;
 }
 

@@ -11,7 +11,8 @@ namespace kiln::interp::host {
 
 // A struct of the host library with these fields, of which `text` is how its instances print. The type lives
 // as long as the process: make one per kind of record.
-Value record_type(std::string name, std::string documentation, std::initializer_list<const char*> fields);
+Value record_type(std::string name, std::string documentation, std::initializer_list<const char*> fields,
+                  std::initializer_list<NativeDef> methods = {});
 // One value per field, in order.
 Value make_record(const Value& type, std::vector<Value> fields);
 

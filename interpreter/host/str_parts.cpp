@@ -182,7 +182,8 @@ class FieldFormatter {
     }
     if (index >= positional_.size()) {
       raise("IndexError",
-            fmt::format("format: the text wants argument {}, there are {}", index, positional_.size()));
+            fmt::format("format: the text has a place for argument {}, and there {} only {}, counted from 0",
+                        index, positional_.size() == 1 ? "is" : "are", positional_.size()));
     }
     return positional_[index];
   }

@@ -119,9 +119,14 @@ Value here(Interpreter& interpreter, Args) {
   return Value(folder.empty() ? std::string(".") : folder.string());
 }
 
-// The program goes on: a graph ends here, since what stands behind it must not run before.
+// A graph ends here, since what stands behind it must not run before. Without anybody who could look, the
+// program goes on at once.
 Value breakpoint(Interpreter& interpreter, Args) {
   interpreter.flush();
+  if (const auto& stop = interpreter.options().on_breakpoint; stop) {
+    stop();
+    return {};
+  }
   std::string text = "breakpoint";
   Vm& vm = interpreter.impl().vm;
   for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
@@ -133,6 +138,23 @@ Value breakpoint(Interpreter& interpreter, Args) {
   }
   interpreter.write_error(text);
   return {};
+}
+
+// The module of the program that asks: the standard library's own frames are passed over.
+Module& asking_module(Interpreter& interpreter) {
+  Vm& vm = interpreter.impl().vm;
+  for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
+    Module& module = frame->module();
+    if (&module == &interpreter.main() || !module.path.empty()) return module;
+  }
+  return interpreter.main();
+}
+
+Value eval_text(Interpreter& interpreter, Args a) {
+  bool has_value = false;
+  Value value = interpreter.impl().modules.run(asking_module(interpreter), "<eval>",
+                                               text_argument(a[0], "text"), has_value);
+  return has_value ? value : Value();
 }
 
 constexpr NativeDef kNatives[] = {
@@ -149,12 +171,20 @@ constexpr NativeDef kNatives[] = {
     {"clock()", "Seconds of a clock that never jumps, for measuring.", clock},
     {"sleep(seconds)", "Waits.", sleep},
     {"breakpoint()",
-     "Says where the program stands, and by which calls it came there; then it goes on. In compiled code a "
-     "graph ends there.",
+     "Stops the program: shows by which calls it came there, and runs what is typed with the variables of "
+     "each; "
+     "`c`, or the end of input, goes on. In compiled code a graph ends there.",
      breakpoint},
+    {"eval_text(text)",
+     "Runs a text as a part of the module that calls; the value of its last expression.\n>>> eval_text(\"1 + "
+     "1\")\n2",
+     eval_text},
     {"here()", "The folder of the running script.", here},
-    {"progress(xs, desc=\"\", total=none)",
-     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left.", progress},
+    {"progress(xs, desc=\"\", total=none, curve=none)",
+     "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left, and below "
+     "it the "
+     "numbers of the list `curve`, to which the loop appends.",
+     progress},
 };
 
 }  // namespace

@@ -173,6 +173,24 @@ Value make_dict(Interpreter& interpreter, std::span<Value> arguments) {
   return result;
 }
 
+Value make_set(Interpreter& interpreter, std::span<Value> arguments) {
+  const auto& xs = arguments[0].as<Tuple>().items;
+  if (xs.size() > 1) {
+    raise("TypeError", fmt::format("set takes one iterable, got {} arguments", xs.size()), "write `{a, b}`");
+  }
+  Value made = make<Set>();
+  if (xs.empty()) return made;
+  if (xs.front().is(Tag::Tensor)) {
+    raise("TypeError", "a set tells tensors apart by identity, so the elements of one would all be kept",
+          "write `set(x.tolist())`, or `x.unique()` for a tensor");
+  }
+  interpreter.iterate(xs.front(), [&](const Value& item) {
+    made.as<Set>().add(item);
+    return true;
+  });
+  return made;
+}
+
 Value make_range(Interpreter&, std::span<Value> arguments) {
   const std::int64_t first = int_argument(arguments[0], "start");
   if (arguments[1].is_none()) return make<Range>(0, first, 1);
@@ -215,6 +233,7 @@ constexpr NativeDef kConstructors[] = {
     {"tuple(*xs)", "The items of an iterable as a tuple.\n>>> tuple(\"ab\")\n('a', 'b')", make_tuple},
     {"dict(*xs, **named)",
      "A new dict of another one, of pairs, or of named values.\n>>> dict(a=1)\n{'a': 1}", make_dict},
+    {"set(*xs)", "The items of an iterable, each once, as a new set.\n>>> set([2, 1, 2])\n{2, 1}", make_set},
     {"range(start, stop=none, step=1)",
      "The ints from start up to, not including, stop; `range(n)` starts at 0.", make_range},
     {"slice(start, *rest)",
@@ -236,13 +255,14 @@ struct TypeRow {
 };
 // `int` to `graph` are in the prelude with a constructor; the others are only what `type` gives.
 constexpr TypeRow kTypes[] = {
-    {"int", Tag::Int},       {"float", Tag::Float},       {"bool", Tag::Bool},
-    {"str", Tag::Str},       {"list", Tag::List},         {"tuple", Tag::Tuple},
-    {"dict", Tag::Dict},     {"range", Tag::Range},       {"slice", Tag::Slice},
-    {"tensor", Tag::Tensor}, {"dtype", Tag::DType},       {"device", Tag::Device},
-    {"graph", Tag::Graph},   {"none", Tag::None},         {"function", Tag::Function},
-    {"type", Tag::Type},     {"module", Tag::Module},     {"error", Tag::Error},
-    {"file", Tag::File},     {"iterator", Tag::Iterator}, {"object", Tag::Opaque},
+    {"int", Tag::Int},           {"float", Tag::Float},   {"bool", Tag::Bool},
+    {"str", Tag::Str},           {"list", Tag::List},     {"tuple", Tag::Tuple},
+    {"dict", Tag::Dict},         {"set", Tag::Set},       {"range", Tag::Range},
+    {"slice", Tag::Slice},       {"tensor", Tag::Tensor}, {"dtype", Tag::DType},
+    {"device", Tag::Device},     {"graph", Tag::Graph},   {"none", Tag::None},
+    {"function", Tag::Function}, {"type", Tag::Type},     {"module", Tag::Module},
+    {"error", Tag::Error},       {"file", Tag::File},     {"iterator", Tag::Iterator},
+    {"object", Tag::Opaque},
 };
 
 // One object per type, for the life of the process.

@@ -8,9 +8,9 @@ namespace kiln::interp {
 namespace {
 
 constexpr std::array kTypeNames = {
-    "none",   "bool",  "int",   "float",    "dtype",    "device",   "ellipsis", "unset",  "str",    "list",
-    "tuple",  "dict",  "range", "slice",    "function", "function", "function", "type",   "struct", "struct",
-    "module", "error", "file",  "iterator", "cell",     "graph",    "object",   "tensor",
+    "none",   "bool",   "int",   "float", "dtype",    "device",   "ellipsis", "unset",    "str",    "list",
+    "tuple",  "dict",   "set",   "range", "slice",    "function", "function", "function", "type",   "struct",
+    "struct", "module", "error", "file",  "iterator", "cell",     "graph",    "object",   "tensor",
 };
 static_assert(kTypeNames.size() == static_cast<std::size_t>(Tag::Tensor) + 1);
 
@@ -37,6 +37,8 @@ std::string describe(const Value& v) {
       return counted("tuple", v.as<Tuple>().items.size());
     case Tag::Dict:
       return counted("dict", v.as<Dict>().size());
+    case Tag::Set:
+      return counted("set", v.as<Set>().size());
     case Tag::StructType:
       return "struct " + v.as<StructType>().name;
     case Tag::Module:

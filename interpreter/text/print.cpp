@@ -37,6 +37,7 @@ class Printer {
       case Tag::List:
       case Tag::Tuple:
       case Tag::Dict:
+      case Tag::Set:
       case Tag::Slice:
       case Tag::Instance:
         return nested(v);
@@ -80,6 +81,8 @@ class Printer {
       }
       case Tag::Dict:
         return dict(v.as<Dict>());
+      case Tag::Set:
+        return set(v.as<Set>());
       case Tag::Slice: {
         const auto& s = v.as<Slice>();
         return fmt::format("slice({}, {}, {})", repr(s.start), repr(s.stop), repr(s.step));
@@ -110,6 +113,16 @@ class Printer {
       text += repr(entry.value);
     }
     return text + "}";
+  }
+
+  // `{}` is a dict, so an empty set is printed as what makes one.
+  std::string set(const Set& s) {
+    std::string text;
+    for (std::size_t i = 0; i < s.entries().size(); ++i) {
+      const Dict::Entry entry = s.entries()[i];
+      if (entry.live) text += (text.empty() ? "{" : ", ") + repr(entry.key);
+    }
+    return text.empty() ? "set()" : text + "}";
   }
 
   std::string instance(const Value& v) {

@@ -123,6 +123,9 @@ void StateText::write(const Value& v) {
     case Tag::Dict:
       if (begin("dict", v)) write_dict(v.as<Dict>());
       return;
+    case Tag::Set:
+      if (begin("set", v)) write_dict(v.as<Set>());
+      return;
     case Tag::Instance:
       if (begin("", v)) write_instance(v.as<Instance>());
       return;

@@ -104,6 +104,11 @@ struct StructCode {
   std::vector<std::string_view> init_fields;  // that `init` assigns without a declaration
 };
 
+struct PatternCode {
+  const lang::Pattern* pattern = nullptr;
+  std::vector<Value> keys;  // of a dict
+};
+
 struct AutogradCode {
   const lang::AutogradStmt* statement = nullptr;
 };
@@ -133,6 +138,7 @@ struct Code {
   std::vector<std::shared_ptr<Code>> functions;
   std::vector<StructCode> structs;
   std::vector<AutogradCode> autograds;
+  std::vector<PatternCode> patterns;
   mutable std::vector<Site> sites;  // they cache
   std::vector<CallShape> shapes;
   std::vector<std::string_view> names;

@@ -309,7 +309,9 @@ std::size_t Collector::collect(bool all) {
   move_all(middle, old);
   move_all(young, middle);
   made_ = 0;
+  is_freeing_ = true;
   const std::size_t freed = free_unreached(search);
+  is_freeing_ = false;
   made_ = 0;
   tensor_bytes = live_tensor_bytes();
   if (all) bytes_at_full = tensor_bytes;

@@ -24,6 +24,8 @@ class Collector {
   // Gives the number of objects freed.
   static std::size_t collect(bool all = true);
   static std::size_t live_containers();
+  // Whether objects end now because a search found them: what they refer to may be gone from them already.
+  static bool is_freeing() { return is_freeing_; }
 
  private:
   friend struct Container;
@@ -31,6 +33,7 @@ class Collector {
   static constexpr std::size_t kTensorLimit = std::size_t{1} << 23;  // or bytes of tensors added
   static void look();
 
+  static inline bool is_freeing_ = false;
   static inline std::size_t made_ = 0;  // since the last search, less those that died
   // Before this many bytes of tensors were taken, no more than kTensorLimit can have been added to them.
   static inline std::size_t next_look_ = kTensorLimit;

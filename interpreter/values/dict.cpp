@@ -95,6 +95,13 @@ void Dict::clear() {
   entries_.clear();
 }
 
+void Dict::exchange(Dict& other) noexcept {
+  entries_.swap(other.entries_);
+  buckets_.swap(other.buckets_);
+  std::swap(live_, other.live_);
+  std::swap(first_live_, other.first_live_);
+}
+
 void Dict::rehash(std::size_t buckets) {
   std::size_t size = kSmallest;
   while (size < buckets) size *= 2;

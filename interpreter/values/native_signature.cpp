@@ -68,8 +68,10 @@ Value literal(std::string_view text) {
   if (text == "false") return false;
   if (text == "inf") return std::numeric_limits<double>::infinity();
   if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  if (text == "{}") return make<Dict>();
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (text.front() == '"' || text.front() == '\'') return Value(unescape(text.substr(1, text.size() - 2)));
+  if (text == "{}") return make<Dict>();
   if (text.front() == '(' || text.front() == '[') {
     std::vector<Value> items;
     for (const auto part : split_parameters(text.substr(1, text.size() - 2))) items.push_back(literal(part));

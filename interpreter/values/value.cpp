@@ -174,6 +174,7 @@ bool values_equal(const Value& a, const Value& b) {
     case Tag::Tuple:
       return sequences_equal(a.as<Tuple>().items, b.as<Tuple>().items);
     case Tag::Dict:
+    case Tag::Set:
       return dicts_equal(a.as<Dict>(), b.as<Dict>());
     case Tag::Range:
       return ranges_equal(a.as<Range>(), b.as<Range>());
@@ -202,10 +203,11 @@ std::size_t hash_value(const Value& v) {
       return hash_tuple(v.as<Tuple>());
     case Tag::List:
     case Tag::Dict:
-      raise(
-          "TypeError",
-          "a " + std::string(type_name(v)) + " cannot be a dictionary key: it can change after it was stored",
-          v.is(Tag::List) ? "use a tuple" : "");
+    case Tag::Set:
+      raise("TypeError",
+            "a " + std::string(type_name(v)) +
+                " cannot be a key of a dict or an item of a set: it can change after it was stored",
+            v.is(Tag::List) ? "use a tuple" : "");
     case Tag::Graph:
       return std::hash<std::string>()(jit::print_graph(graph_of(v)));
     case Tag::None:

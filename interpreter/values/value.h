@@ -33,6 +33,7 @@ enum class Tag : std::uint8_t {
   List,
   Tuple,
   Dict,
+  Set,
   Range,
   Slice,
   Function,
@@ -301,6 +302,7 @@ class Dict : public Container {
   void set(const Value& key, Value value);
   bool erase(const Value& key);
   void clear();
+  void exchange(Dict& other) noexcept;  // of all entries
   std::size_t size() const { return live_; }
   // Before this one no entry is live: what takes out the oldest again and again does not pass those that
   // died.
@@ -316,6 +318,16 @@ class Dict : public Container {
   std::vector<std::int32_t> buckets_;  // -1 empty, -2 deleted, else index of an entry
   std::size_t live_ = 0;
   std::size_t first_live_ = 0;
+
+ protected:
+  explicit Dict(Tag t) : Container(t) {}
 };
+
+// A dict whose values are all none, so that what goes through dicts goes through sets, too.
+struct Set : Dict {
+  Set() : Dict(Tag::Set) {}
+  void add(const Value& item) { set(item, Value()); }
+};
+inline bool is_dict_or_set(const Value& v) { return v.is(Tag::Dict) || v.is(Tag::Set); }
 
 }  // namespace kiln::interp

@@ -8,6 +8,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/custom_function.h"
 #include "interpreter/vm/errors.h"
+#include "interpreter/vm/generator.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/operators.h"
@@ -268,6 +269,7 @@ void Vm::call_native(const Native& native, Value* callee, std::uint32_t count) {
   for (std::uint32_t i = 1; i <= count; ++i) callee[i].clear();
   callee->take(result);
   Collector::collect_if_due();
+  Generator::close_left(*this);
 }
 
 bool Vm::begin_method_call(Value* callee, std::uint32_t count, Site& site) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "interpreter/values/sets.h"
 #include "interpreter/vm/call.h"
 #include "interpreter/vm/errors.h"
 
@@ -207,6 +208,8 @@ Value new_instance(const Value& type) {
       for (const Dict::Entry& entry : value->as<Dict>().entries()) {
         if (entry.live) instance.fields.back().as<Dict>().set(entry.key, entry.value);
       }
+    } else if (value->is(Tag::Set)) {
+      instance.fields.push_back(copy_of(value->as<Set>()));
     } else {
       instance.fields.push_back(*value);
     }

@@ -1,15 +1,21 @@
 // Owns what an Interpreter is made of.
 #pragma once
 
+#include <vector>
+
 #include "interpreter/interpreter.h"
+#include "interpreter/values/own_pass.h"
+#include "interpreter/vm/kept_frames.h"
 #include "interpreter/vm/modules.h"
 #include "interpreter/vm/vm.h"
 
 namespace kiln::interp {
 
 struct Interpreter::Impl {
-  Value main, prelude;  // keep the modules alive
+  Value main, prelude;              // keep the modules alive
+  std::vector<OwnPass> own_passes;  // that the program has registered
   Modules modules;
+  std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
   Vm vm;
 
   explicit Impl(Interpreter& interpreter) : modules(interpreter), vm(interpreter) {}

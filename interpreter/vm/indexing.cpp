@@ -204,7 +204,48 @@ Value get_index(Interpreter& interpreter, const Value& object, const Value& inde
       break;
   }
   if (const Value* method = user_method(object, "get")) return interpreter.call(*method, {object, index});
-  raise("TypeError", describe(object) + " cannot be indexed");
+  raise("TypeError", describe(object) + " cannot be indexed",
+        object.is(Tag::Set) ? "make a list of it: `list(s)[0]`" : "");
+}
+
+namespace {
+
+void delete_slice(std::vector<Value>& items, const Slice& slice) {
+  const Steps steps = resolve(slice, items.size());
+  std::vector<bool> goes(items.size(), false);
+  for (std::int64_t k = 0; k < steps.count; ++k)
+    goes[static_cast<std::size_t>(steps.start + k * steps.step)] = true;
+  std::size_t at = 0;
+  std::vector<Value> gone;  // ends when the list is whole again
+  std::erase_if(items, [&](Value& item) {
+    if (!goes[at++]) return false;
+    gone.push_back(std::move(item));
+    return true;
+  });
+}
+
+}  // namespace
+
+void delete_index(Interpreter& interpreter, const Value& object, const Value& index) {
+  switch (object.tag()) {
+    case Tag::List: {
+      auto& items = object.as<List>().items;
+      if (index.is(Tag::Slice)) return delete_slice(items, index.as<Slice>());
+      const auto place = items.begin() + static_cast<std::ptrdiff_t>(position(index, items.size(), object));
+      const Value gone = std::move(*place);
+      items.erase(place);
+      return;
+    }
+    case Tag::Dict:
+      if (!object.as<Dict>().erase(index)) missing_key(interpreter, object.as<Dict>(), index);
+      return;
+    case Tag::Tensor:
+      raise("TypeError", "elements of a tensor cannot be deleted: its size is fixed",
+            "take those that stay: `cat([x[:i], x[i + 1:]])`, or `x[mask]`");
+    default:
+      raise("TypeError", "items of " + describe(object) + " cannot be deleted",
+            object.is(Tag::Set) ? "write `s.remove(item)`" : "");
+  }
 }
 
 void set_index(Interpreter& interpreter, const Value& object, const Value& index, const Value& value) {

@@ -1,6 +1,6 @@
 #include "interpreter/vm/kept_place.h"
 
-#include <algorithm>
+#include "interpreter/vm/kept_frames.h"
 
 namespace kiln::interp {
 namespace {
@@ -9,23 +9,22 @@ struct Trace {
   std::vector<lang::Frame> calls;  // innermost first
 };
 
-bool may_catch(const Frame& frame) {
-  const auto place = static_cast<std::uint32_t>(frame.place());
-  return std::any_of(frame.code->handlers.begin(), frame.code->handlers.end(), [place](const Handler& each) {
-    return place >= each.begin && place < each.end && !each.cleanup;
-  });
-}
-
 }  // namespace
 
 kiln::KeptPlace keep_place(Vm& vm) {
   auto trace = std::make_shared<Trace>();
-  bool is_awaited = false;
   for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
     trace->calls.push_back({frame->code->span(frame->place()), frame->code->name});
-    is_awaited = is_awaited || may_catch(*frame);
   }
-  return {std::move(trace), is_awaited};
+  return {std::move(trace), is_caught(vm)};
+}
+
+kiln::timeline::Line current_line(Vm& vm) {
+  const Frame* const frame = vm.frame();
+  if (frame < vm.frames_begin()) return {};
+  const lang::Span span = frame->code->span(frame->place());
+  if (!span) return {};
+  return kiln::timeline::line_of(span.file->name(), static_cast<int>(span.file->locate(span.begin).line));
 }
 
 Failure delayed_failure(const kiln::DelayedError& error) {

@@ -3,12 +3,15 @@
 
 #include "interpreter/vm/errors.h"
 #include "tensor/delayed_error.h"
+#include "tensor/timeline.h"
 
 namespace kiln::interp {
 
 // The calls that lead to the active instruction. It is awaited where the program may catch an error: what
 // follows in a `try` must not run after an op that failed.
 kiln::KeptPlace keep_place(Vm& vm);
+// The line that the active frame is at; none where no program runs.
+kiln::timeline::Line current_line(Vm& vm);
 
 // The failure that an error of an earlier place means.
 Failure delayed_failure(const kiln::DelayedError& error);

@@ -140,6 +140,9 @@ std::string listed_members(const Instance& instance) {
 std::string help_with_member(const Value& object, std::string_view name,
                              const std::vector<std::string_view>& candidates) {
   if (object.is_none()) return help_with_none(object);
+  if (object.is(Tag::Tensor) && name == "numpy") {
+    return "a tensor is an array itself; `x.tolist()` is a list, `save(\"x.npy\", x)` a file for NumPy";
+  }
   if (object.is(Tag::Tensor)) return lang::suggest(name, candidates);
   const auto near = lang::nearest(name, candidates);
   if (!near.empty()) return "did you mean `" + std::string(near) + "`?";

@@ -8,11 +8,21 @@
 #include "interpreter/vm/impl.h"
 #include "lang/parse.h"
 #include "stdlib/embedded.h"
+#include "tensor/timeline.h"
 
 namespace kiln::interp {
 namespace {
 
 namespace fs = std::filesystem;
+using kiln::timeline::Kind;
+using kiln::timeline::Span;
+
+std::shared_ptr<lang::Ast> read(const lang::SourceFile& file) {
+  const Span span(Kind::Parse, file.name());
+  std::shared_ptr<lang::Ast> ast = lang::parse(file);
+  lang::resolve(*ast);
+  return ast;
+}
 
 bool is_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".kiln");
@@ -44,6 +54,12 @@ fs::path user_file(std::string_view name, const std::string& folder) {
         "there is no module `" + std::string(name) + "`: neither in the standard library nor as " +
             shown_path(file),
         near.empty() ? "" : "did you mean `" + std::string(near) + "`?");
+}
+
+// The standard library's modules are named <nn>, as nothing of the user is.
+bool is_of_library(std::string_view name) {
+  return name.size() > 2 && name.front() == '<' && name.back() == '>' &&
+         !stdlib_source(name.substr(1, name.size() - 2)).empty();
 }
 
 }  // namespace
@@ -89,6 +105,7 @@ Value Modules::load(const std::string& key, const std::string& shown, const std:
   auto& module = value.as<Module>();
   module.name = path.empty() ? shown : fs::path(path).stem().string();
   module.path = path;
+  if (!path.empty()) module.set("is_main", false);  // the prelude says true, for the file that was started
   loading_.push_back({key, shown});
   struct Pop {
     std::vector<Loading>& loading;
@@ -101,16 +118,19 @@ Value Modules::load(const std::string& key, const std::string& shown, const std:
 }
 
 Value Modules::run(Module& module, const std::string& name, std::string text, bool& has_value) {
-  const lang::SourceFile& file = interpreter_.sources().add(name, std::move(text));
-  std::shared_ptr<lang::Ast> ast = lang::parse(file);
-  lang::resolve(*ast);
+  const lang::SourceFile& file = interpreter_.sources().add(name, std::move(text), is_of_library(name));
+  const std::shared_ptr<lang::Ast> ast = read(file);
   module.sources.push_back(ast);
-  const std::shared_ptr<Code> code = compile(ast, module);
+  const std::shared_ptr<Code> code = [&] {
+    const Span span(Kind::Bytecode, name);
+    return compile(ast, module);
+  }();
   if (interpreter_.options().hot_after == 0) interpreter_.impl().vm.compile_loops(code);
   has_value = code->gives_value;
   auto* function = new Function(code.get(), code);
   Value callee{static_cast<Object*>(function)};
   function->module = Value(static_cast<Object*>(&module));
+  const Span span(Kind::Run, name);
   return interpreter_.impl().vm.call(std::move(callee), {});
 }
 

@@ -131,7 +131,8 @@ bool read_float(const Value& v, kiln::Attr& out) {
   return true;
 }
 
-// One attribute from one argument; false when the value is of another type.
+}  // namespace
+
 bool read_attr(const kiln::Op& op, const kiln::Parameter& parameter, const Value& v, kiln::Attr& out) {
   kiln::Dim i = 0;
   switch (parameter.kind) {
@@ -178,6 +179,8 @@ bool read_attr(const kiln::Op& op, const kiln::Parameter& parameter, const Value
       return false;
   }
 }
+
+namespace {
 
 // Binds one call to one form. Positions first, then names, then defaults.
 class Binder {

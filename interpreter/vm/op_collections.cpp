@@ -84,9 +84,42 @@ void op_DictMerge(Vm& vm, Value* r, const Instruction& i) {
   }
 }
 
+void op_BuildSet(Vm&, Value* r, const Instruction& i) { r[i.a] = make<Set>(); }
+
+void op_SetAdd(Vm& vm, Value* r, const Instruction& i) {
+  r[i.a].as<Set>().add(r[i.b]);
+  consume(vm, r, i.b);
+}
+
+void op_SetExtend(Vm& vm, Value* r, const Instruction& i) {
+  vm.interpreter().iterate(r[i.b], [&](const Value& item) {
+    r[i.a].as<Set>().add(item);
+    return true;
+  });
+  consume(vm, r, i.b);
+}
+
+namespace {
+
+// For keys that a loop over a dict takes apart, where pairs were meant.
+std::string help_with_pairs(const Frame& frame, const Value* r, const Instruction& i) {
+  const std::vector<Instruction>& all = frame.code->instructions;
+  for (std::size_t at = 0; at < all.size() && i.c == 2; ++at) {
+    const bool gives_item = all[at].opcode() == Opcode::NextFor && all[at].b == i.b &&
+                            static_cast<std::ptrdiff_t>(at) + all[at].c_number() == &i - all.data();
+    if (gives_item && r[all[at].a].is(Tag::Dict))
+      return "a loop over a dict gives its keys; write `for key, value in d.items() { … }`";
+  }
+  return "";
+}
+
+}  // namespace
+
 void op_Unpack(Vm& vm, Value* r, const Instruction& i) {
-  if (!can_be_unpacked(r[i.b]))
-    raise("TypeError", "cannot unpack " + describe(r[i.b]) + " into " + std::to_string(i.c) + " names");
+  if (!can_be_unpacked(r[i.b])) {
+    raise("TypeError", "cannot unpack " + describe(r[i.b]) + " into " + std::to_string(i.c) + " names",
+          help_with_pairs(*vm.frame(), r, i));
+  }
   const Value source = r[i.b];  // in place for the caret of an error
   std::vector<Value> items;
   const bool is_stored = source.is(Tag::Tuple) || source.is(Tag::List);
@@ -95,8 +128,10 @@ void op_Unpack(Vm& vm, Value* r, const Instruction& i) {
                      : source.is(Tag::List) ? source.as<List>().items
                                             : items;
   if (from.size() != i.c) {
-    raise("ValueError", "cannot unpack " + describe(source) + " into " + std::to_string(i.c) + " names" +
-                            (is_stored ? "" : ": it has " + std::to_string(from.size()) + " items"));
+    raise("ValueError",
+          "cannot unpack " + describe(source) + " into " + std::to_string(i.c) + " names" +
+              (is_stored ? "" : ": it has " + std::to_string(from.size()) + " items"),
+          help_with_pairs(*vm.frame(), r, i));
   }
   consume(vm, r, i.b);
   for (std::size_t k = 0; k < i.c; ++k) r[i.a + k].assign(from[k]);
@@ -129,6 +164,14 @@ void op_SetIndexBack(Vm& vm, Value* r, const Instruction& i) {
   consume(vm, r, i.b);
   consume(vm, r, i.c);
 }
+
+void op_DeleteIndex(Vm& vm, Value* r, const Instruction& i) {
+  delete_index(vm.interpreter(), r[i.a], r[i.b]);
+  consume(vm, r, i.a);
+  consume(vm, r, i.b);
+}
+
+void op_LoadUnset(Vm&, Value* r, const Instruction& i) { r[i.a] = Value::unset(); }
 
 void op_FormatValue(Vm& vm, Value* r, const Instruction& i) {
   Interpreter& interpreter = vm.interpreter();

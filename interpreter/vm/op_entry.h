@@ -34,6 +34,9 @@ struct OpEntry {
 // May a parameter be `value`? A `bool[true]` tells the forms of an op apart, and is true.
 bool admits(const kiln::Parameter& parameter, bool value);
 
+// One attribute of an op from one argument; false when the value is of another type.
+bool read_attr(const kiln::Op& op, const kiln::Parameter& parameter, const Value& v, kiln::Attr& out);
+
 // An elementwise op on host numbers, in f64, i64 or bool: `sin(1.0)` is a float, `floor(2.5)` an int.
 Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attrs& attrs);
 

@@ -132,8 +132,13 @@ void op_Throw(Vm& vm, Value* r, const Instruction& i) {
   }
   if (thrown.is(Tag::Str)) raise("Error", thrown.as<Str>().text);
   lang::Diagnostic diagnostic;
-  diagnostic.kind = "Error";
-  diagnostic.message = vm.interpreter().repr(thrown);
+  // An error of the program's own: its struct is the kind, and a field `message`, if it is text, the
+  // sentence.
+  const bool is_own = thrown.is(Tag::Instance);
+  diagnostic.kind = is_own ? type_name(thrown) : "Error";
+  const Value* const message = is_own ? thrown.as<Instance>().find("message") : nullptr;
+  diagnostic.message =
+      message != nullptr && message->is(Tag::Str) ? message->as<Str>().text : vm.interpreter().repr(thrown);
   throw ThrownError(std::move(diagnostic), std::move(thrown));
 }
 

@@ -9,6 +9,7 @@
 #include "interpreter/values/compare_numbers.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/values/objects.h"
+#include "interpreter/values/sets.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/tensor_operators.h"
 
@@ -26,6 +27,8 @@ std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"
   if (op == BinaryOp::Add && (a.is(Tag::Str) || b.is(Tag::Str))) {
     help = "make it text with `str(…)`, or use f\"…{x}…\"";
   }
+  if (a.is(Tag::Set) != b.is(Tag::Set) && is_set_operator(op)) help = "make a set of the other: `set(…)`";
+  if (a.is(Tag::Set) && b.is(Tag::Set) && op == BinaryOp::Add) help = "sets are joined by `|`";
   raise("TypeError", quoted(spelling(op)) + " does not work on " + describe(a) + " and " + describe(b), help);
 }
 
@@ -97,6 +100,8 @@ Value binary_operator(Interpreter&, BinaryOp op, const Value& a, const Value& b)
   if (op == BinaryOp::Add) return add_values(a, b);
   if (op == BinaryOp::Mul) return multiply_values(a, b);
   if (op == BinaryOp::BitOr && a.is(Tag::Dict) && b.is(Tag::Dict)) return merged(a, b);
+  if (a.is(Tag::Set) && b.is(Tag::Set) && is_set_operator(op))
+    return set_operator(op, a.as<Set>(), b.as<Set>());
   refuse(op, a, b);
 }
 
@@ -126,6 +131,10 @@ void augmented_operator(Interpreter& interpreter, BinaryOp op, Value& target, co
     const Value from = merged(value, make<Dict>());
     for (const Dict::Entry& entry : from.as<Dict>().entries()) target.as<Dict>().set(entry.key, entry.value);
     return;
+  }
+  if (target.is(Tag::Set) && value.is(Tag::Set) && is_set_operator(op)) {
+    const Value result = set_operator(op, target.as<Set>(), value.as<Set>());
+    return target.as<Set>().exchange(result.as<Set>());
   }
   Value result = binary_operator(interpreter, op, target, value);
   target.take(result);
@@ -160,6 +169,7 @@ bool truth_of(Interpreter&, const Value& v) {
     case Tag::Tuple:
       return !v.as<Tuple>().items.empty();
     case Tag::Dict:
+    case Tag::Set:
       return v.as<Dict>().size() != 0;
     case Tag::Range:
       return v.as<Range>().size() != 0;
@@ -240,6 +250,7 @@ bool contains(Interpreter& interpreter, const Value& container, const Value& ite
     case Tag::Tuple:
       return contains_item(container.as<Tuple>().items, item);
     case Tag::Dict:
+    case Tag::Set:
       return container.as<Dict>().find(item) != nullptr;
     case Tag::Range:
       return range_contains(container.as<Range>(), item);
@@ -282,6 +293,7 @@ Value compare_operator(Interpreter& interpreter, CompareOp op, const Value& a, c
   if (a.is(Tag::Tensor) || b.is(Tag::Tensor)) return tensor_compare(op, a, b);
   if (op == CompareOp::Eq) return values_equal(a, b);
   if (op == CompareOp::Ne) return !values_equal(a, b);
+  if (a.is(Tag::Set) && b.is(Tag::Set)) return sets_ordered(op, a.as<Set>(), b.as<Set>());
   return holds(op, order_values(op, a, b, 0));
 }
 

@@ -19,6 +19,8 @@ bool truth_of(Interpreter& interpreter, const Value& v);
 Value get_index(Interpreter& interpreter, const Value& object, const Value& index);
 void set_index(Interpreter& interpreter, const Value& object, const Value& index, const Value& value);
 
+void delete_index(Interpreter& interpreter, const Value& object, const Value& index);
+
 // object.name and object.name = value.
 Value get_attribute(Interpreter& interpreter, const Value& object, std::string_view name);
 void set_attribute(Interpreter& interpreter, const Value& object, std::string_view name, const Value& value);

@@ -82,6 +82,8 @@ void each_read(const Code& code, std::size_t pc, F&& f) {
       return range(i.b, 3);
     case Opcode::FormatValue:
       return range(i.b, 2);
+    case Opcode::MakeGenerator:
+      return range(0, code.registers);
     case Opcode::MakeFunction: {
       const Code& made = *code.functions[i.c];
       for (const lang::CaptureSource& source : made.function->captures) {
@@ -121,6 +123,8 @@ void each_write(const Code& code, std::size_t pc, F&& f) {
       return range(i.a, i.c / 256U + i.c % 256U + 1U);
     case Opcode::UnsetLocals:
       return range(i.a, i.b);
+    case Opcode::MatchParts:
+      return range(i.a, static_cast<std::uint32_t>(code.patterns[i.c].pattern->parts.size()) + 1U);
     case Opcode::CheckArguments:  // sizes that the signature names
       for (const lang::NamedSize& each : code.function->named_sizes)
         f(static_cast<std::uint32_t>(each.binding.slot));

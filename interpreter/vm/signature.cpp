@@ -9,7 +9,6 @@
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/linear.h"
 #include "interpreter/vm/vm.h"
-#include "stdlib/embedded.h"
 
 namespace kiln::interp {
 namespace {
@@ -236,22 +235,11 @@ void SignatureCheck::result(const Value& value) {
 void op_CheckArguments(Vm& vm, Value* r, const Instruction&) { SignatureCheck(vm, r).arguments(); }
 void op_CheckResult(Vm& vm, Value* r, const Instruction& i) { SignatureCheck(vm, r).result(r[i.a]); }
 
-namespace {
-
-// The standard library's modules are named <nn>, as nothing of the user is.
-bool is_of_library(const Frame& frame) {
-  const std::string_view name = frame.code->file->name();
-  return name.size() > 2 && name.front() == '<' && name.back() == '>' &&
-         !stdlib_source(name.substr(1, name.size() - 2)).empty();
-}
-
-}  // namespace
-
 // The call is where the mistake is: its place, with a caret under the argument. A call by the library is the
 // mistake of who called that, whose arguments are others.
 void Vm::blame_caller(Failure& failure, std::size_t argument) {
   const Frame* caller = frame_ - 1;
-  while (caller > frames_begin() && is_of_library(*caller)) --caller;
+  while (caller > frames_begin() && caller->code->file->is_library()) --caller;
   if (caller < frames_begin()) return;
   traced_ = frame_;
   constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();

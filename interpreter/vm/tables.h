@@ -17,6 +17,13 @@ std::span<const NativeDef> module_state_natives();  // functional_call functiona
 std::span<const NativeDef> graph_natives();         // parse_graph
 std::span<const NativeDef> compile_natives();       // jit eager
 std::span<const NativeDef> graph_call_natives();    // graphs compile_info run_pass diff_graphs
+std::span<const NativeDef> json_natives();          // parse_json json_text
+std::span<const NativeDef> regex_natives();         // regex_matches regex_names
+std::span<const NativeDef> process_natives();       // run_process
+std::span<const NativeDef> calendar_natives();      // calendar_parts calendar_seconds calendar_text
+std::span<const NativeDef> shape_natives();         // eval_shape
+std::span<const NativeDef> report_natives();        // stages why hot passes
+std::span<const NativeDef> profiling_natives();     // profile
 std::span<const NativeDef> memory_natives();        // memory num_threads set_num_threads
 
 // The kinds of errors that a program can throw, each a Type; of one kind, null when there is no such.
@@ -27,6 +34,7 @@ std::span<const NativeDef> list_methods();
 std::span<const NativeDef> tuple_methods();
 std::span<const NativeDef> str_methods();
 std::span<const NativeDef> dict_methods();
+std::span<const NativeDef> set_methods();
 std::span<const NativeDef> tensor_methods();   // all of them
 std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
 std::span<const NativeDef> graph_methods();

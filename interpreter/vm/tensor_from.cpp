@@ -147,7 +147,7 @@ class Survey {
   }
   [[noreturn]] void wrong_leaf(const Value& v) const {
     if (path_.empty()) {
-      const bool iterable = v.is(Tag::Iterator) || v.is(Tag::Dict);
+      const bool iterable = v.is(Tag::Iterator) || is_dict_or_set(v);
       raise("TypeError", fmt::format("tensor: cannot make a tensor of {}", describe(v)),
             iterable ? "make a list of it first" : "");
     }

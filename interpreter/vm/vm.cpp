@@ -144,7 +144,8 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
     DISPATCH();                                            \
   } while (false)
 
-// Runs until `entry` returns. Throws whatever an instruction throws, with `frame_` and its pc as they were.
+// Runs until `entry` returns, or stops at a `yield`. Throws whatever an instruction throws, with `frame_` and
+// its pc as they were.
 [[gnu::noinline]] bool Vm::run(Frame* entry, std::uint64_t* budget) {
   static constexpr void* kLabels[] = {
 #define KILN_FAST(name, operands) &&name,
@@ -457,6 +458,12 @@ Return:
   RETURN(r[-1].replace_object(r[pc->a]));
 ReturnNone:
   RETURN(r[-1].replace_object(Value()));
+
+Yield:
+  yielded_ = r[pc->a];
+  if (frame->is_temporary(pc->a)) r[pc->a].clear();
+  frame->pc = pc + 1;
+  return false;
 
 Capture: {
   SAVE();

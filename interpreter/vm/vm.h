@@ -54,6 +54,11 @@ class Vm {
   Progress call_for(Value callee, Arguments arguments, std::uint64_t instructions);
   Progress resume(Suspended frames, std::uint64_t instructions);
 
+  // Runs the frame of a generator up to its next `yield`, and puts it back; false when it has ended.
+  bool go_on_to_yield(Activation& generator, Value& item);
+  // Ends a generator where it stands: its `finally` and `with` are left.
+  void close_generator(Activation& generator);
+
   Interpreter& interpreter() { return interpreter_; }
   Frame* frame() { return frame_; }  // the active one; `frames_begin() - 1` when none is
   Frame* frames_begin() const { return frames_.get() + 1; }
@@ -119,6 +124,7 @@ class Vm {
   bool run(Frame* entry, std::uint64_t* budget);
   bool begin_host_call(Value* base, Value callee, Arguments& arguments);
   Progress go_on(Frame* entry, std::uint64_t instructions);
+  Frame* put_back(Activation& saved);
   Suspended take_frames(Frame* first);
   Frame* enter(Frame* caller, const Function& function, Value* base);
   [[noreturn]] void recursion_error();
@@ -152,6 +158,7 @@ class Vm {
   Frame* frame_ = nullptr;
   Frame* frame_limit_ = nullptr;
   Frame* traced_ = nullptr;
+  Value yielded_;  // by the generator that has just stopped
   std::uint32_t hot_after_;
   capture::CaptureBudget capture_budget_;
   std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so

@@ -87,6 +87,9 @@ void Vm::handle(Frame* entry) {
   Failure failure = describe_exception(error);
   place_failure(*this, failure);
   lang::Diagnostic* diagnostic = failure.is_exit ? nullptr : &failure.diagnostic;
+  const bool is_new = diagnostic != nullptr && diagnostic->trace.empty();
+  if (interpreter_.options().keeps_frames && is_new && !(failure.catchable && is_caught(*this)))
+    interpreter_.impl().kept_frames = keep_frames(*this);
   const Handler* handler = unwind(entry, diagnostic, failure.catchable);
   const auto rebuilt = [&] {
     if (failure.is_exit) return error;

@@ -179,7 +179,9 @@ bool next_of_tuple(Value* state, Value& item) {
 bool next_of_dict(Value* state, Value& item) {
   const Dict& dict = state[0].as<Dict>();
   if (static_cast<std::int64_t>(dict.size()) != state[2].as_int()) {
-    raise("ValueError", "the dict changed its size while a loop went over it", "loop over `list(d)` instead");
+    raise("ValueError",
+          "the " + std::string(type_name(state[0])) + " changed its size while a loop went over it",
+          state[0].is(Tag::Dict) ? "loop over `list(d)` instead" : "loop over `list(s)` instead");
   }
   auto at = static_cast<std::size_t>(state[1].as_int());
   const auto& entries = dict.entries();
@@ -210,6 +212,7 @@ void op_BeginFor(Vm& vm, Value* r, const Instruction& i) {
       return;
     }
     case Tag::Dict:
+    case Tag::Set:
       state[2].put(static_cast<std::int64_t>(source.as<Dict>().size()));
       break;
     case Tag::List:
@@ -233,6 +236,7 @@ bool slow_next(Vm& vm, Value* r, const Instruction& i) {
       more = next_of_tuple(state, item);
       break;
     case Tag::Dict:
+    case Tag::Set:
       more = next_of_dict(state, item);
       break;
     case Tag::Str:

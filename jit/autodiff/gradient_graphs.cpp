@@ -1,5 +1,6 @@
 #include "jit/autodiff/gradient_graphs.h"
 
+#include "jit/graph/lineage.h"
 #include "jit/passes/run_recipe.h"
 
 namespace kiln::jit {
@@ -15,7 +16,9 @@ GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& want
   if (incoming.empty()) throw OpError(ErrorKind::Capture, "no result has a gradient by an input");
   GradientGraphs made;
   made.joint = derivation.joint(incoming);
-  made.parts = partition(made.joint, options);
+  Joint numbered = made.joint;
+  number_nodes(numbered.graph);
+  made.parts = partition(numbered, options);
   made.joint.graph.saved_sizes = made.parts.report.sizes;
   made.joint.graph.saved = made.parts.kept;
   return made;

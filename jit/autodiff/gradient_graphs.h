@@ -7,7 +7,7 @@ namespace kiln::jit {
 
 struct GradientGraphs {
   Joint joint;
-  Partition parts;
+  Partition parts;  // nodes name those of the joint graph that they come from (jit/graph/lineage.h)
 };
 // As a compiled call makes them when gradients of all its results come in. The graph is captured or
 // functional. Throws OpError (Capture) when no result depends on a wanted input, and as `differentiate`.

@@ -43,6 +43,9 @@ class ArgumentWords {
   void put_numbers(std::size_t first, std::span<const std::int64_t> numbers);
   // The same of what a draw is made of.
   void put_draw(std::size_t first, const cuda::DrawJob& draw);
+  const void* data(std::size_t operand) const {
+    return reinterpret_cast<const void*>(words_[data_ + operand]);
+  }
   void put_launch(const void* fault, std::uint64_t launch) {
     words_[words_.size() - 2] = reinterpret_cast<std::uint64_t>(fault);
     words_.back() = launch;

@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "jit/cuda/emit.h"
+#include "jit/cuda/columns.h"
+#include "jit/cuda/fold_blocks.h"
 #include "jit/cuda/gather.h"
 #include "jit/cuda/nest_words.h"
 #include "jit/cuda/plan.h"
+#include "jit/cuda/refusals.h"
 #include "jit/loops/recent_plans.h"
 #include "jit/passes/target.h"
 #include "jit/shape_rules.h"
@@ -23,35 +25,11 @@
 #include "tensor/error.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/integers.h"
 #include "tensor/random.h"
 
 namespace kiln::jit {
 namespace {
-
-// Pairs of neighbours, an odd last one as it is, and again (docs/reductions.md), by one block of threads a
-// row.
-constexpr std::string_view kTreeText = R"(#include "tensor/cuda/kernels/nest.cuh"
-
-using namespace kiln;
-using namespace kiln::cuda;
-
-template <class Combine, class T>
-KILN_MATH void fold_blocks(T* parts, T* results, Count rows, Count blocks) {{
-  for (Count row = blockIdx.x; row < rows; row += gridDim.x) {{
-    T* const mine = parts + row * blocks;
-    for (Count step = 1; step < blocks; step *= 2) {{
-      for (Count i = 2 * step * threadIdx.x; i + step < blocks; i += 2 * step * blockDim.x)
-        mine[i] = Combine::combine(mine[i], mine[i + step]);
-      __syncthreads();
-    }}
-    if (threadIdx.x == 0) results[row] = mine[0];
-  }}
-}}
-
-extern "C" __global__ void __launch_bounds__(256) fold_rows({1}* parts, {1}* results, Count rows, Count blocks) {{
-  fold_blocks<{0}>(parts, results, rows, blocks);
-}}
-)";
 
 // The elements of a source in a layout of the target, which is contiguous memory.
 void copy_into(const Tensor& made, const StorePlaces::Copy& each, Inputs inputs) {
@@ -59,30 +37,6 @@ void copy_into(const Tensor& made, const StorePlaces::Copy& each, Inputs inputs)
                              Tensor::alias(inputs[static_cast<std::size_t>(each.input)], each.from)};
   static const Attrs copy(core_ops().copy);
   run_eager_inplace(*copy.op(), operands, copy);
-}
-
-// An instruction that may refuse an element: the sentence of an elementwise op, or the load whose indices are
-// looked at.
-struct Refusal {
-  std::string message;
-  const Op* gather = nullptr;
-  Attrs attrs;
-  std::size_t load = 0;
-};
-using Refusals = std::vector<Refusal>;
-
-std::shared_ptr<const Refusals> refusals_of(const LoopNest& nest) {
-  Refusals all;
-  for (const std::size_t i : refusing(nest)) {
-    const Instruction& each = nest.body[i];
-    Refusal& made = all.emplace_back();
-    made.message = each.message;
-    if (each.kind != Instruction::Kind::Read) continue;
-    made.load = static_cast<std::size_t>(each.index);
-    made.gather = nest.loads[made.load].gather;
-    made.attrs = evaluate(*made.gather, nest.loads[made.load].attrs, {});
-  }
-  return std::make_shared<const Refusals>(std::move(all));
 }
 
 class CudaKernel final : public Kernel {
@@ -112,11 +66,15 @@ class CudaKernel final : public Kernel {
       for (const DType each : lowered_.buffers)
         buffers_.push_back(empty(Dims{plan_.rows, plan_.length}, each));
       slots_.resize(lowered_.slots.size());
+      columns_.resize(lowered_.columns.size());
       take_draws();
       for (std::size_t begin = 0; begin < plan_.passes.size();) {
         std::size_t end = begin + 1;
         while (end < plan_.passes.size() && kernel_.schedule().nests[end].joins) ++end;
-        end == begin + 1 ? pass(begin) : joined_passes(begin, end);
+        if (goes_down(lowered_.passes[begin]))
+          columns(begin, end);
+        else
+          end == begin + 1 ? pass(begin) : joined_passes(begin, end);
         begin = end;
       }
       return std::move(outputs_);
@@ -129,15 +87,18 @@ class CudaKernel final : public Kernel {
 
     // In the order of the ops, which need not be that of the passes.
     void take_draws() {
-      std::map<int, PassAndLoad> in_order;  // by node
+      std::map<int, std::vector<PassAndLoad>> in_order;  // by node
       for (std::size_t p = 0; p < lowered_.passes.size(); ++p) {
         for (const Instruction& each : lowered_.passes[p].body) {
           const auto load = static_cast<std::size_t>(each.index);
           if (each.kind == Instruction::Kind::Read && lowered_.passes[p].loads[load].drawn != nullptr)
-            in_order.emplace(each.node, PassAndLoad{p, load});
+            in_order[each.node].emplace_back(p, load);
         }
       }
-      for (const auto& [node, place] : in_order) draws_.emplace(place, next_draw());
+      for (const auto& [node, places] : in_order) {
+        const Generator draw = next_draw();
+        for (const PassAndLoad& each : places) draws_.emplace(each, draw);
+      }
     }
     static cuda::DrawJob job_of(const CudaLoad& planned, const Generator& draw) {
       cuda::DrawJob job = planned.draw;
@@ -149,26 +110,71 @@ class CudaKernel final : public Kernel {
     void pass(std::size_t p) {
       const LoopNest& nest = lowered_.passes[p];
       ArgumentWords words = arguments(p);
-      std::size_t operand = operands_of(nest);
-      Tensors parts;
-      for (const Reduction& each : nest.reductions) {
-        parts.push_back(empty(Dims{plan_.rows, plan_.blocks}, each.accumulator));
-        words.put_data(operand++, parts.back().raw());
-      }
-      for (std::size_t k = 0; k < slots_of(nest); ++k)
-        words.put_data(operand++, slots_[k] ? slots_[k].raw() : nullptr);
+      const Tensors parts = put_results(words, nest.reductions, operands_of(nest), plan_.rows * plan_.blocks);
       const cuda::Argument all[] = {bytes_of(words)};
-      launch(p, nest.row_rank > 0 ? plan_.rows * plan_.blocks * kLanes : plan_.length, all);
-      for (std::size_t k = 0; k < nest.reductions.size(); ++k) finish(nest.reductions[k], parts[k]);
+      const CudaPlan::Pass& planned = plan_.passes[p];
+      if (nest.row_rank > 0)
+        launch(p, plan_.rows * plan_.blocks * kLanes, all);
+      else if (planned.tiles.tiles > 0)
+        launch_by_tiles(p, planned.tiles, all[0]);
+      else if (takes_vectors(planned.vectors, words))
+        launch_by_vectors(p, ceil_divide(planned.length, std::int64_t{planned.vectors.width}), all);
+      else
+        launch(p, planned.length, all);
+      for (std::size_t k = 0; k < nest.reductions.size(); ++k)
+        slot_of(nest.reductions[k]) =
+            fold_blocks(context_, nest.reductions[k], parts[k], plan_.rows, plan_.blocks);
     }
 
     // A warp for each row.
     void joined_passes(std::size_t begin, std::size_t end) {
       std::vector<ArgumentWords> words;
-      for (std::size_t p = begin; p < end; ++p) words.push_back(arguments(p));
+      for (std::size_t p = begin; p < end; ++p) {
+        words.push_back(arguments(p));
+        if (!kernel_.schedule().nests[p].keeps_results) continue;
+        const std::vector<Reduction>& reductions = lowered_.passes[p].reductions;
+        const Tensors kept =
+            put_results(words.back(), reductions, operands_of(lowered_.passes[p]), plan_.rows);
+        for (std::size_t k = 0; k < reductions.size(); ++k) slot_of(reductions[k]) = kept[k];
+      }
       std::vector<cuda::Argument> all;
       for (const ArgumentWords& each : words) all.push_back(bytes_of(each));
       launch(begin, plan_.rows * kLanes, all);
+    }
+
+    // A team of threads for each tile of a block of rows. The nest that joins, if any, has what comes of one
+    // block at hand.
+    void columns(std::size_t p, std::size_t end) {
+      const LoopNest& nest = lowered_.passes[p];
+      const bool is_joined = end > p + 1;
+      const std::int64_t outputs = plan_.sequences * plan_.length;
+      const cuda::ColumnJob job =
+          column_job(plan_.sequences, plan_.sequence, plan_.length, context_.multiprocessors());
+      const bool at_once = is_joined && job.blocks == 1;
+      ArgumentWords words = arguments(p);
+      Tensors parts;
+      if (!at_once) parts = put_results(words, nest.columns, operands_of(nest), outputs * job.blocks);
+      std::vector<cuda::Argument> all = {bytes_of(words), {&job, sizeof job}};
+      const ArgumentWords after = at_once ? arguments(p + 1) : plan_.passes[end - 1].words;
+      if (is_joined) all.push_back(bytes_of(after));
+      launch(p, job.units * job.across * job.down, all);
+      if (at_once) return;
+      for (std::size_t k = 0; k < nest.columns.size(); ++k)
+        columns_[static_cast<std::size_t>(nest.columns[k].slot)] =
+            fold_blocks(context_, nest.columns[k], parts[k], outputs, job.blocks);
+      if (is_joined) pass(p + 1);
+    }
+
+    Tensor& slot_of(const Reduction& reduction) { return slots_[static_cast<std::size_t>(reduction.slot)]; }
+    // Memory for what the reductions of a nest come to, so many each.
+    Tensors put_results(ArgumentWords& words, std::span<const Reduction> reductions, std::size_t operand,
+                        std::int64_t count) const {
+      Tensors made;
+      for (const Reduction& each : reductions) {
+        made.push_back(empty(Dims{count}, each.accumulator));
+        words.put_data(operand++, made.back().raw());
+      }
+      return made;
     }
 
     // With the operands of a pass.
@@ -190,6 +196,8 @@ class CudaKernel final : public Kernel {
       }
       for (std::size_t k = 0; k < nest.stores.size(); ++k)
         words.put_data(nest.loads.size() + k, place_of(nest.stores[k], planned.stores[k]));
+      for (std::size_t k = 0; k < slots_of(nest); ++k)
+        words.put_data(first_slot_of(nest) + k, slots_[k] ? slots_[k].raw() : nullptr);
       expect_refusals(words, p, std::move(gathers));
       return words;
     }
@@ -205,18 +213,20 @@ class CudaKernel final : public Kernel {
     // The kernel may be gone when the error is told.
     void expect_refusals(ArgumentWords& words, std::size_t p, std::map<std::size_t, Tensors> gathers) {
       if (kernel_.refusals_[p]->empty()) return;
-      const auto refused = [refusals = kernel_.refusals_[p],
-                            gathers = std::move(gathers)](std::int64_t number) {
-        const Refusal& of = refusals->at(static_cast<std::size_t>(number));
-        return of.gather == nullptr ? OpError(ErrorKind::Value, of.message, {1})
-                                    : refused_gather(*of.gather, of.attrs, gathers.at(of.load));
+      const auto error = [refusals = kernel_.refusals_[p],
+                          gathers = std::move(gathers)](std::int64_t number) {
+        return refused(refusals->at(static_cast<std::size_t>(number)), gathers);
       };
-      const cuda::FaultTicket ticket = cuda::expect_fault(context_, refused);
+      const cuda::FaultTicket ticket = cuda::expect_fault(context_, error);
       words.put_launch(ticket.word, ticket.launch);
     }
 
     const std::byte* place_of(const Load& load, const CudaLoad& planned) {
       if (load.buffer >= 0) return buffers_[static_cast<std::size_t>(load.buffer)].raw();
+      if (load.column >= 0) {
+        const Tensor& column = columns_[static_cast<std::size_t>(load.column)];
+        return column ? column.raw() : nullptr;  // none where it is at hand
+      }
       Tensor from = inputs_[static_cast<std::size_t>(load.input)];
       from.check_readable();
       for (const Layout& each : planned.laid_out) from = ops::clone(Tensor::alias(from, each));
@@ -235,9 +245,22 @@ class CudaKernel final : public Kernel {
     }
 
     void launch(std::size_t p, std::int64_t threads, std::span<const cuda::Argument> arguments) {
+      launch(function(p), function(p).name, threads, arguments);
+    }
+    void launch_by_vectors(std::size_t p, std::int64_t threads, std::span<const cuda::Argument> arguments) {
+      launch(function(p), by_vectors(function(p).name), threads, arguments);
+    }
+    void launch_by_tiles(std::size_t p, const cuda::TileJob& job, const cuda::Argument& words) {
+      const cuda::Argument all[] = {words, {&job, sizeof job}};
+      launch(function(p), by_tiles(function(p).name), job.tiles * cuda::kThreadsOfBlock, all);
+    }
+    const CudaCode::Function& function(std::size_t p) const {
+      return *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
+    }
+    void launch(const CudaCode::Function& function, const std::string& name, std::int64_t threads,
+                std::span<const cuda::Argument> arguments) {
       if (threads == 0) return;
-      const auto& function = *static_cast<const CudaCode::Function*>(kernel_.parts().functions[p]);
-      const cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), function.name),
+      const cuda::Launch launch{.function = cuda::function_of(context_, function.code->text(), name),
                                 .threads = threads};
       cuda::run(context_, launch, arguments);
     }
@@ -246,26 +269,12 @@ class CudaKernel final : public Kernel {
       return {words.words().data(), words.words().size_bytes()};
     }
 
-    // Blocks to rows.
-    void finish(const Reduction& reduction, const Tensor& parts) {
-      Tensor& slot = slots_[static_cast<std::size_t>(reduction.slot)];
-      slot = plan_.blocks == 1 ? parts : empty(Dims{plan_.rows}, reduction.accumulator);
-      if (plan_.blocks == 1 || plan_.rows == 0) return;
-      const std::string text =
-          fmt::format(kTreeText, cuda_combine(reduction.combine), cuda_element(reduction.accumulator));
-      cuda::Launch launch{.function = cuda::function_of(context_, text, "fold_rows"),
-                          .threads = plan_.rows * 256};
-      std::byte* const from = parts.raw_writable();
-      std::byte* const to = slot.raw_writable();
-      cuda::run(context_, launch, from, to, plan_.rows, plan_.blocks);
-    }
-
     const CudaKernel& kernel_;
     const Lowered& lowered_;
     const CudaPlan& plan_;
     Inputs inputs_;
     cuda::Context& context_;
-    Tensors outputs_, buffers_, slots_;
+    Tensors outputs_, buffers_, slots_, columns_;
     std::map<PassAndLoad, Generator> draws_;
     Tensors kept_;  // copies that are read
   };

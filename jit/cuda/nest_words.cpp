@@ -25,6 +25,13 @@ std::size_t slots_of(const LoopNest& nest) {
   return static_cast<std::size_t>(most + 1);
 }
 
+std::size_t first_slot_of(const LoopNest& nest) {
+  return operands_of(nest) + nest.reductions.size() + nest.columns.size();
+}
+std::size_t results_of(const LoopNest& nest) {
+  return nest.reductions.size() + nest.columns.size() + slots_of(nest);
+}
+
 std::size_t first_word_of(const LoopNest& nest, std::size_t load) {
   std::size_t first = nest.numbers.size();
   for (const Load& each : std::span(nest.loads).first(load)) {
@@ -48,7 +55,7 @@ std::vector<std::size_t> refusing(const LoopNest& nest) {
 
 std::size_t argument_words(const LoopNest& nest) {
   const std::size_t axes = 1 + kMostAxes + operands_of(nest) * kMostAxes;
-  return 3 + 2 * axes + operands_of(nest) + nest.reductions.size() + slots_of(nest) + numbers_of(nest) + 3;
+  return 3 + 2 * axes + operands_of(nest) + results_of(nest) + numbers_of(nest) + 3;
 }
 
 }  // namespace kiln::jit

@@ -13,8 +13,12 @@ namespace kiln::jit {
 std::size_t operands_of(const LoopNest& nest);
 // Where the indices of a gather load begin among them.
 std::size_t first_index_of(const LoopNest& nest, std::size_t load);
-// The number of results of reductions that the nest may read: they follow its own in the arguments.
+// The number of results of reductions along rows that the nest may read, and where they begin: they follow
+// its own results, of rows or of columns, which follow the operands.
 std::size_t slots_of(const LoopNest& nest);
+std::size_t first_slot_of(const LoopNest& nest);
+// The number of all of these results.
+std::size_t results_of(const LoopNest& nest);
 // The number of numbers: sizes, and then the words of draws and gather loads. Where those of such a load
 // begin.
 std::size_t numbers_of(const LoopNest& nest);

@@ -26,16 +26,23 @@ IntDims strides_along(const Layout& layout, const Dims& axes, std::size_t row_ax
   return strides;
 }
 
+// Nests over the same axes.
 class Planner {
  public:
-  Planner(const Lowered& lowered, Inputs inputs, CudaPlan& plan, const SymbolValues& values)
-      : lowered_(lowered), inputs_(inputs), plan_(plan), values_(values) {
-    const LoopNest& first = lowered.passes[0];
-    axes_ = evaluate(first.axes, values);
+  Planner(const LoopNest& first, Inputs inputs, CudaPlan& plan, const SymbolValues& values)
+      : inputs_(inputs), plan_(plan), values_(values), axes_(evaluate(first.axes, values)) {
     row_axes_ = first.row_rank > 0 ? axes_.size() - static_cast<std::size_t>(first.row_rank) : 0;
-    for (std::size_t d = 0; d < axes_.size(); ++d)
-      (d < row_axes_ ? plan.rows : plan.length) *= axes_[d].fixed();
-    plan.blocks = std::max<std::int64_t>(1, reduction_blocks(plan.length));
+    for (std::size_t d = 0; d < axes_.size(); ++d) (d < row_axes_ ? rows_ : length_) *= axes_[d].fixed();
+  }
+
+  // Sizes that launches go by.
+  void put_sizes(int column_rank) {
+    plan_.rows = rows_;
+    plan_.length = length_;
+    plan_.blocks = blocks();
+    for (std::size_t d = 0; d < row_axes_; ++d)
+      (d + static_cast<std::size_t>(column_rank) < row_axes_ ? plan_.sequences : plan_.sequence) *=
+          axes_[d].fixed();
   }
 
   void add(const LoopNest& nest) {
@@ -52,10 +59,12 @@ class Planner {
     std::vector<std::int64_t> numbers;
     for (const Dim each : nest.numbers) numbers.push_back(evaluate(each, values_));
     numbers.resize(numbers_of(nest), 0);
-    const std::size_t results = nest.reductions.size() + slots_of(nest);
-    ArgumentWords words(arguments(strides), results, numbers);
+    NestArguments given = arguments(strides);
+    const cuda::TileJob tiles = plan_tiles(nest, given.inner);
+    ArgumentWords words(given, results_of(nest), numbers);
     put_indices(nest, loads, words);
-    plan_.passes.push_back({std::move(loads), std::move(stores), std::move(words)});
+    plan_.passes.push_back({std::move(loads), std::move(stores), std::move(words), length_,
+                            plan_vectors(nest, given.inner), tiles});
   }
 
  private:
@@ -112,11 +121,11 @@ class Planner {
     all.resize(operands_of(nest), IntDims(axes_.size(), 0));
     return all;
   }
+  std::int64_t blocks() const { return std::max<std::int64_t>(1, reduction_blocks(length_)); }
   Dims rows() const { return {axes_.begin(), axes_.begin() + static_cast<std::ptrdiff_t>(row_axes_)}; }
 
   NestArguments arguments(const std::vector<IntDims>& strides) const {
-    return {plan_.rows, plan_.length, plan_.blocks, part(strides, 0, row_axes_),
-            part(strides, row_axes_, axes_.size())};
+    return {rows_, length_, blocks(), part(strides, 0, row_axes_), part(strides, row_axes_, axes_.size())};
   }
   bool fit(const std::vector<IntDims>& strides) const {
     const NestArguments made = arguments(strides);
@@ -132,12 +141,12 @@ class Planner {
     return WalkAxes(cut(IntDims(axes_)), parts);
   }
 
-  const Lowered& lowered_;
   Inputs inputs_;
   CudaPlan& plan_;
   const SymbolValues& values_;
   Dims axes_;
   std::size_t row_axes_ = 0;
+  std::int64_t rows_ = 1, length_ = 1;
 };
 
 }  // namespace
@@ -147,8 +156,11 @@ CudaPlan plan_for_cuda(const Lowered& lowered, Inputs inputs, const Dims& symbol
   CudaPlan plan;
   plan.symbols = symbols;
   for (const Tensor& each : inputs) plan.inputs.push_back(each.layout());
-  Planner planner(lowered, inputs, plan, values);
-  for (const LoopNest& each : lowered.passes) planner.add(each);
+  Planner planner(lowered.passes[0], inputs, plan, values);
+  planner.put_sizes(lowered.column_rank);
+  for (const LoopNest& each : lowered.row_passes()) planner.add(each);
+  if (!lowered.columns.empty())
+    Planner(lowered.passes.back(), inputs, plan, values).add(lowered.passes.back());
   return plan;
 }
 

@@ -4,6 +4,8 @@
 
 #include "jit/cuda/arguments.h"
 #include "jit/cuda/gather.h"
+#include "jit/cuda/tiles.h"
+#include "jit/cuda/vectors.h"
 #include "jit/loops/lower.h"
 #include "jit/loops/places.h"
 
@@ -22,11 +24,15 @@ struct CudaPlan {
     std::vector<CudaLoad> loads;
     std::vector<StorePlaces> stores;
     ArgumentWords words;
+    std::int64_t length;  // elements of a row; of a nest without reductions, all
+    VectorPlan vectors;
+    cuda::TileJob tiles;  // none: a launch does not go by them
   };
   Dims symbols;
   std::vector<Layout> inputs;
   std::int64_t rows = 1, length = 1;
-  std::int64_t blocks = 1;  // of a row
+  std::int64_t blocks = 1;                   // of a row
+  std::int64_t sequences = 1, sequence = 1;  // of rows that are reduced down the columns, each to one
   std::vector<Pass> passes;
 
   bool has_elements() const { return rows > 0; }

@@ -84,12 +84,31 @@ class SharedText {
   std::shared_ptr<const std::string> text_;  // null: empty
 };
 
+// Which nodes of an earlier graph a node comes from, by their numbers there, in order: copies share them. It
+// is empty until `number_nodes` (jit/graph/lineage.h) numbers the nodes of that graph.
+class Lineage {
+ public:
+  Lineage() = default;
+  explicit Lineage(int node) : nodes_(std::make_shared<const std::vector<int>>(1, node)) {}
+  std::span<const int> nodes() const {
+    return nodes_ ? std::span<const int>(*nodes_) : std::span<const int>();
+  }
+  // Of what stands for two nodes.
+  static Lineage joined(const Lineage& a, const Lineage& b);
+
+ private:
+  std::shared_ptr<const std::vector<int>> nodes_;  // null: empty
+};
+
 struct Place {
   SharedText file;  // empty: unknown
   int line = 0;
   int column = 0;
   bool in_checkpoint = false;  // of a `checkpoint`: recomputing is preferred to saving
-  friend bool operator==(const Place&, const Place&) = default;
+  Lineage lineage{};           // no part of the text, nor of equality
+  friend bool operator==(const Place& a, const Place& b) {
+    return a.file == b.file && a.line == b.line && a.column == b.column && a.in_checkpoint == b.in_checkpoint;
+  }
 };
 
 enum class Form : std::uint8_t {

@@ -25,6 +25,8 @@ class Key {
 
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
+std::string_view name_of(const Op* op) { return op == nullptr ? std::string_view() : op->name(); }
+
 void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   const auto& [input, buffer, column, drawn, gather, attrs, operands, dtype, steps, invariant, per_row,
                loop_invariant, is_number] = load;
@@ -33,6 +35,14 @@ void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   key.put(invariant);
   key.put(per_row);
   key.put(is_number);
+  key.put(column);
+  key.put(shows_view(load));
+  key.put(name_of(drawn));
+  key.put(name_of(gather));
+  for (const Load& each : operands) {
+    key.put(each.input >= 0);
+    key.put(each.dtype);
+  }
   key.put(hoisted);
   key.put(ahead);
 }
@@ -54,7 +64,7 @@ void put(Key& key, const Instruction& step) {
   key.put(invariant);
   key.put(index);
   key.put(bits);
-  key.put(op == nullptr ? std::string_view() : op->name());
+  key.put(name_of(op));
   key.put(compute);
   put(key, params);
   key.put(failure);
@@ -73,10 +83,11 @@ void put(Key& key, const Store& store, const StoreSchedule& schedule) {
 }
 
 void put(Key& key, const Reduction& reduction) {
-  const auto& [value, combine, accumulator, slot] = reduction;
+  const auto& [value, combine, accumulator, slot, node] = reduction;
   key.put(value);
   key.put(combine);
   key.put(accumulator);
+  key.put(slot);
 }
 
 template <class T>
@@ -93,10 +104,11 @@ void put_all(Key& key, const std::vector<T>& items, const std::vector<S>& schedu
 
 void put(Key& key, const ScheduledNest& scheduled) {
   const auto& [name, axes, row_rank, loads, numbers, body, stores, reductions, columns] = *scheduled.nest;
-  const auto& [unroll, of_rows, joins, load_schedules, store_schedules] = *scheduled.schedule;
+  const auto& [unroll, of_rows, joins, keeps_results, load_schedules, store_schedules] = *scheduled.schedule;
   key.put(row_rank > 0);
   key.put(unroll);
   key.put(joins);
+  key.put(keeps_results);
   put_all(key, loads, load_schedules);
   put_all(key, body);
   put_all(key, stores, store_schedules);

@@ -490,27 +490,32 @@ class Grouper {
 
 Fusion find_groups(const Graph& graph, bool with_reasons) { return Grouper(graph, with_reasons).run(); }
 
-std::string print_fusion(const Graph& graph, const Fusion& fusion) {
+CodeLines fusion_lines(const Graph& graph, const Fusion& fusion) {
   const std::vector<std::string> names = value_names(graph);
   const auto line = [&](int place) {
     return print_node(graph, graph.nodes[static_cast<std::size_t>(place)], names);
   };
-  std::string text;
+  CodeLines lines;
   for (std::size_t g = 0; g < fusion.groups.size(); ++g) {
     const Group& group = fusion.groups[g];
-    text += fmt::format("kernel {} over {}{}{}\n", g, text_of(group.space.axes),
-                        group.space.reduces() ? ", row by row" : "",
-                        group.space.column_rank > 0 ? " and down the columns" : "");
-    if (group.product >= 0) text += "  in pieces of " + line(group.product) + "\n";
-    for (const int each : fusion.groups[g].nodes) text += "  " + line(each) + "\n";
+    const int number = static_cast<int>(g);
+    lines.push_back({.text = fmt::format("kernel {} over {}{}{}", g, text_of(group.space.axes),
+                                         group.space.reduces() ? ", row by row" : "",
+                                         group.space.column_rank > 0 ? " and down the columns" : ""),
+                     .kernel = number});
+    if (group.product >= 0)
+      lines.push_back({.text = "  in pieces of " + line(group.product), .nodes = {group.product}});
+    for (const int each : group.nodes)
+      lines.push_back({.text = "  " + line(each), .kernel = number, .nodes = {each}});
   }
   for (const Unfused& each : fusion.unfused) {
     const Node& from = graph.nodes[static_cast<std::size_t>(each.producer)];
     const Node& to = graph.nodes[static_cast<std::size_t>(each.consumer)];
-    text += fmt::format("{} to {}: {}\n", names[static_cast<std::size_t>(from.outputs[0])],
-                        names[static_cast<std::size_t>(to.outputs[0])], each.reason);
+    lines.push_back({.text = fmt::format("{} to {}: {}", names[static_cast<std::size_t>(from.outputs[0])],
+                                         names[static_cast<std::size_t>(to.outputs[0])], each.reason),
+                     .nodes = {each.producer, each.consumer}});
   }
-  return text;
+  return lines;
 }
 
 }  // namespace kiln::jit

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "jit/graph/levels.h"
+#include "jit/loops/code_line.h"
 #include "jit/passes/target.h"
 
 namespace kiln::jit {
@@ -35,6 +36,6 @@ struct Fusion {
 Fusion find_groups(const Graph& graph, bool with_reasons = true);
 
 // For people: groups with their nodes, then every edge that is not fused with its reason.
-std::string print_fusion(const Graph& graph, const Fusion& fusion);
+CodeLines fusion_lines(const Graph& graph, const Fusion& fusion);
 
 }  // namespace kiln::jit

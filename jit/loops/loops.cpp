@@ -1,8 +1,14 @@
 #include "jit/loops/loops.h"
 
+#include <algorithm>
+
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
+
+bool shows_view(const Load& load) {
+  return std::ranges::any_of(load.steps, [](const IndexStep& each) { return each.view != nullptr; });
+}
 
 std::int64_t work_of(const Op& op) {
   const Pointwise* const row = op.pointwise;

@@ -39,6 +39,9 @@ struct Load {
   friend bool operator==(const Load&, const Load&) = default;
 };
 
+// Is it read through a view of the tensor in memory? Broadcasts are none.
+bool shows_view(const Load& load);
+
 // The work of an op for each element, in additions: that of a function such as exp, or of one that is
 // computed element by element, is kCostly.
 inline constexpr std::int64_t kCostly = 8;
@@ -92,6 +95,7 @@ struct Reduction {
   cpu::Combine combine{};
   DType accumulator = DType::F32;  // F32, F64 or I64
   int slot = -1;                   // of columns: which of them
+  int node = -1;                   // of the graph it comes from
 };
 
 // A kernel tells which of its instructions met an element that they are not defined for in a word of so many

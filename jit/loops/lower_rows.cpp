@@ -78,7 +78,8 @@ class RowLowerer {
   void add(int place, std::map<int, int>& numbers, std::vector<Reduction>& all) const {
     const int number = static_cast<int>(all.size());
     numbers.emplace(place, number);
-    all.push_back({-1, node(place).op->lowering.as<lowering::Reduce>()->combine, accumulator(place), number});
+    all.push_back(
+        {-1, node(place).op->lowering.as<lowering::Reduce>()->combine, accumulator(place), number, place});
   }
 
   // The accumulators of bools and integers hold their sum exactly, so elements are not converted before.

@@ -95,6 +95,10 @@ class Placer {
     node.attrs = {symbols};
     for (const ValueId id : given.inputs) node.operands.push_back(Operand::of(rewriter_.at(id)));
     node.place = graph_.nodes[static_cast<std::size_t>(group.nodes.back())].place;
+    for (const int each : group.nodes) {
+      const Place& place = graph_.nodes[static_cast<std::size_t>(each)].place;
+      node.place.lineage = Lineage::joined(node.place.lineage, place.lineage);
+    }
     std::vector<Type> types;
     std::vector<std::string> names;
     for (const ValueId id : group.outputs) {

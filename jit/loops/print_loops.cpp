@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 
 #include "jit/graph/text.h"
@@ -117,38 +119,40 @@ class Printer {
   Printer(const Lowered& kernel, const Schedule& schedule, const LineComment& comment)
       : kernel_(kernel), schedule_(schedule), comment_(comment) {}
 
-  std::string run(std::string_view shared) const {
+  CodeLines run(std::string_view shared) {
     const LoopNest& first = kernel_.passes.front();
-    std::string text = fmt::format("kernel {} {{\n", first.name);
+    add(fmt::format("kernel {} {{", first.name));
     std::size_t pass = 0;
     if (first.row_rank > 0) {
       const auto rows = first.axes.end() - first.row_rank;
       const Dims row(rows, first.axes.end());
-      text += kept(row);
-      text +=
-          fmt::format("  for rows of {} {}{} {{\n", text_of(Dims(first.axes.begin(), rows)), shared,
-                      schedule_.interleaves_rows ? fmt::format(", {} interleaved", schedule_.vector) : "");
+      kept(row);
+      add(fmt::format("  for rows of {} {}{} {{", text_of(Dims(first.axes.begin(), rows)), shared,
+                      schedule_.interleaves_rows ? fmt::format(", {} interleaved", schedule_.vector) : ""));
       const std::string over =
           text_of(row) +
           (schedule_.interleaves_rows ? "" : fmt::format(" in vectors of {}", schedule_.vector));
       for (; pass < kernel_.passes.size() && kernel_.passes[pass].row_rank > 0; ++pass)
-        text += lines(pass, over, "    ");
-      text += "  }\n";
+        nest(pass, over, "    ");
+      add("  }");
       shared = "in threads";  // of columns
     }
     for (; pass < kernel_.passes.size(); ++pass) {
       const int unroll = schedule_.nests[pass].unroll;
-      text += lines(pass,
-                    fmt::format("{} {}, vectors of {}{}", text_of(kernel_.passes[pass].axes), shared,
-                                schedule_.vector, unroll > 1 ? fmt::format(", unrolled by {}", unroll) : ""),
-                    "  ");
+      nest(pass,
+           fmt::format("{} {}, vectors of {}{}", text_of(kernel_.passes[pass].axes), shared, schedule_.vector,
+                       unroll > 1 ? fmt::format(", unrolled by {}", unroll) : ""),
+           "  ");
     }
-    return text + "}\n";
+    add("}");
+    return std::move(lines_);
   }
 
  private:
+  void add(std::string text, int pass = -1) { lines_.push_back({.text = std::move(text), .pass = pass}); }
+
   // What passes keep of a row for later ones, in memory of each thread.
-  std::string kept(const Dims& row) const {
+  void kept(const Dims& row) {
     std::map<int, std::string> buffers;
     for (std::size_t pass = 0; pass < kernel_.passes.size(); ++pass) {
       for (const Store& store : kernel_.passes[pass].stores) {
@@ -159,39 +163,42 @@ class Printer {
     }
     const std::string owner =
         schedule_.interleaves_rows ? fmt::format("{} rows", schedule_.vector) : "each thread";
-    std::string text;
-    for (const auto& [number, type] : buffers)
-      text += fmt::format("  kept{} : {} of {}\n", number, type, owner);
-    return text;
+    for (const auto& [number, type] : buffers) add(fmt::format("  kept{} : {} of {}", number, type, owner));
   }
 
   // What is done once, then the loop.
-  std::string lines(std::size_t pass, const std::string& over, const std::string& indent) const {
+  void nest(std::size_t pass, const std::string& over, const std::string& indent) {
     constexpr std::size_t kCommentColumn = 50;
     const LoopNest& nest = kernel_.passes[pass];
     const bool of_rows = schedule_.nests[pass].of_rows;
     const Lines lines(kernel_, schedule_, pass);
     const std::vector<bool> same = same_along_rows(nest, schedule_.nests[pass]);
-    std::string once, each;
-    const auto add = [&](std::size_t line, bool is_once) {
+    CodeLines once, each;
+    const auto put = [&](std::size_t line, bool is_once) {
       const bool is_same = line < same.size() && same[line] && !is_once;
       std::string text = indent + (is_once ? "" : "  ") + lines.at(line) + (is_same ? ", once a row" : "");
       const std::string about = comment_ ? comment_(pass, line) : "";
       if (!about.empty()) text = fmt::format("{:<{}}  # {}", text, kCommentColumn - 2, about);
-      (is_once ? once : each) += text + "\n";
+      (is_once ? once : each)
+          .push_back(
+              {.text = std::move(text), .pass = static_cast<int>(pass), .line = static_cast<int>(line)});
     };
-    for (std::size_t i = 0; i < nest.body.size(); ++i) add(i, nest.body[i].invariant || of_rows);
+    for (std::size_t i = 0; i < nest.body.size(); ++i) put(i, nest.body[i].invariant || of_rows);
     for (std::size_t i = 0; i < nest.stores.size(); ++i)
-      add(store_line(nest, i), nest.stores[i].per_row || of_rows);
-    for (std::size_t i = 0; i < nest.reductions.size(); ++i) add(reduction_line(nest, i), false);
-    for (std::size_t i = 0; i < nest.columns.size(); ++i) add(column_line(nest, i), false);
-    if (each.empty()) return once;
-    return once + fmt::format("{}for {} {{\n{}{}}}\n", indent, over, each, indent);
+      put(store_line(nest, i), nest.stores[i].per_row || of_rows);
+    for (std::size_t i = 0; i < nest.reductions.size(); ++i) put(reduction_line(nest, i), false);
+    for (std::size_t i = 0; i < nest.columns.size(); ++i) put(column_line(nest, i), false);
+    std::ranges::move(once, std::back_inserter(lines_));
+    if (each.empty()) return;
+    add(fmt::format("{}for {} {{", indent, over), static_cast<int>(pass));
+    std::ranges::move(each, std::back_inserter(lines_));
+    add(indent + "}", static_cast<int>(pass));
   }
 
   const Lowered& kernel_;
   const Schedule& schedule_;
   const LineComment& comment_;
+  CodeLines lines_;
 };
 
 }  // namespace
@@ -200,8 +207,8 @@ std::string line_text(const Lowered& kernel, const Schedule& schedule, std::size
   return Lines(kernel, schedule, pass).at(line);
 }
 
-std::string print_loops(const Lowered& kernel, const Schedule& schedule, const LineComment& comment,
-                        std::string_view shared) {
+CodeLines loop_lines(const Lowered& kernel, const Schedule& schedule, const LineComment& comment,
+                     std::string_view shared) {
   return Printer(kernel, schedule, comment).run(shared);
 }
 

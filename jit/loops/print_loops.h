@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "jit/loops/code_line.h"
 #include "jit/loops/lower.h"
 #include "jit/loops/schedule.h"
 
@@ -16,7 +17,7 @@ std::string line_text(const Lowered& kernel, const Schedule& schedule, std::size
 
 // `comment` gives the comment behind each line; `shared` is how threads share the elements or rows.
 using LineComment = std::function<std::string(std::size_t pass, std::size_t line)>;
-std::string print_loops(const Lowered& kernel, const Schedule& schedule, const LineComment& comment = {},
-                        std::string_view shared = "in threads");
+CodeLines loop_lines(const Lowered& kernel, const Schedule& schedule, const LineComment& comment = {},
+                     std::string_view shared = "in threads");
 
 }  // namespace kiln::jit

@@ -30,9 +30,12 @@ struct StoreSchedule {
 struct NestSchedule {
   int unroll = 1;        // vectors that one turn of the loop computes. Emitter
   bool of_rows = false;  // of interleaved rows: the nest works on one number a row alone. Launch
-  // Goes on with each row where the nest before ends with it, in one launch of a card: what that reduced is
-  // in registers. Such nests are compiled together. CUDA's emitter and launch.
+  // Goes on with each row where the nest before ends with it, or with the columns that it reduced, in one
+  // launch of a card: what that reduced is in registers. Such nests are compiled together. CUDA's emitter and
+  // launch.
   bool joins = false;
+  // What it reduces of rows is also stored, for nests of later launches. CUDA's emitter and launch.
+  bool keeps_results = false;
   std::vector<LoadSchedule> loads;    // by load of the nest
   std::vector<StoreSchedule> stores;  // by store
 };

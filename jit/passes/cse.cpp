@@ -125,6 +125,15 @@ class Met {
   std::unordered_multimap<std::size_t, Seen> seen_;
 };
 
+// A node comes from all that it stands for.
+void join_lineages(Graph& graph, const std::vector<const Node*>& like) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (like[i] == nullptr) continue;
+    Lineage& lineage = graph.nodes[static_cast<std::size_t>(like[i] - graph.nodes.data())].place.lineage;
+    lineage = Lineage::joined(lineage, graph.nodes[i].place.lineage);
+  }
+}
+
 }  // namespace
 
 Graph cse(Graph graph) {
@@ -145,6 +154,7 @@ Graph cse(Graph graph) {
   }
   const bool none = std::all_of(like.begin(), like.end(), [](const Node* each) { return each == nullptr; });
   if (none && is_in_order(graph)) return graph;
+  join_lineages(graph, like);
   Rewriter rewriter(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[i];

@@ -9,6 +9,7 @@
 
 #include "jit/graph/verify.h"
 #include "jit/passes/no_compiler.h"
+#include "tensor/timeline.h"
 
 namespace kiln::jit {
 namespace {
@@ -44,6 +45,7 @@ Graph run_steps(const Recipe& recipe, Graph graph, const PassOptions& options, b
                 const Look& look) {
   if (verified) verify(graph, fmt::format("what comes before the recipe `{}`", recipe.name));
   for (const RecipeStep& step : recipe.steps) {
+    const timeline::Span span(timeline::Kind::Compile, step.pass->name);
     const auto start = std::chrono::steady_clock::now();
     graph = run_pass(*step.pass, std::move(graph), options, verified);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -8,6 +8,7 @@
 #include "tensor/error.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
+#include "tensor/timeline.h"
 
 namespace kiln::jit {
 namespace {
@@ -25,6 +26,7 @@ std::string key_on_disk(const Target& target, Module nests) {
 // Null when there is none on disk with a function for each nest.
 LoadedModule kept_code(const Target& target, const std::string& key, std::size_t nests) {
   if (key.empty()) return nullptr;
+  const timeline::Span span(timeline::Kind::Compile, "code kept on disk");
   const std::optional<std::string> object = cached_code(key);
   if (!object) return nullptr;
   try {
@@ -37,6 +39,7 @@ LoadedModule kept_code(const Target& target, const std::string& key, std::size_t
 }
 
 LoadedModule made_code(const Target& target, Module nests, const std::string& key) {
+  const timeline::Span span(timeline::Kind::Compile, "code of kernels");
   const std::string object = target.emit(nests, Product::Object, {});
   if (!key.empty()) keep_code(key, object);
   return target.load(object);

@@ -69,8 +69,8 @@ struct Kernels {
 
 // The first call was recorded as it ran: what comes is made behind it. Not for ops that are functions of the
 // program.
-CompiledGraph as_kernels(const Graph& captured) {
-  const auto kernels = std::make_shared<Kernels>(Kernels{without_writes(captured), {}, {}});
+CompiledGraph as_kernels(const Graph& captured, Graph functional) {
+  const auto kernels = std::make_shared<Kernels>(Kernels{std::move(functional), {}, {}});
   const bool behind = captured.own_ops.empty();
   kernels->made = pending(behind, [raw = kernels.get()] { return raw->make(); });
   CompiledGraph made;
@@ -283,8 +283,24 @@ auto or_refused(const Graph& captured, const std::vector<bool>& wanted, const F&
 CompiledGraph compile_graph(const Graph& captured, const CompileSettings& settings) {
   return or_refused(captured, settings.wanted, [&]() -> CompiledGraph {
     if (any(settings.wanted)) return with_gradients(captured, settings);
-    if (settings.backend == Backend::Kernels) return as_kernels(captured);
+    if (settings.backend == Backend::Kernels) return as_kernels(captured, without_writes(captured));
     return {checked(captured, op_by_op(without_writes(captured)))};
+  });
+}
+
+CompiledGraph compile_edited(const Graph& captured, const Graph& edited, const CompileSettings& settings) {
+  return or_refused(edited, settings.wanted, [&]() -> CompiledGraph {
+    CompiledGraph made;
+    if (any(settings.wanted)) {
+      made.run = guarded(captured, edited, settings.wanted, op_by_op(edited));
+      made.note = "its gradients run op by op: passes of the program edit its graph";
+    } else if (settings.backend == Backend::Kernels) {
+      made = as_kernels(captured, edited);
+    } else {
+      made.run = checked(captured, op_by_op(edited));
+    }
+    made.run = checked(edited, std::move(made.run));
+    return made;
   });
 }
 

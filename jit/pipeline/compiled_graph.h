@@ -42,6 +42,10 @@ struct CompileSettings {
 // call.
 CompiledGraph compile_graph(const Graph& captured, const CompileSettings& settings);
 
+// Of a graph that passes of the program have edited: `edited` runs in place of the functional graph of
+// `captured`. Gradients are the tape's, op by op. Throws as compile_graph does.
+CompiledGraph compile_edited(const Graph& captured, const Graph& edited, const CompileSettings& settings);
+
 // For what runs a graph by means of its own: the graph without writes that it is given, and how calls of what
 // it made, `run`, are let through: only where that stands for the captured graph.
 Graph functional_graph(const Graph& captured);

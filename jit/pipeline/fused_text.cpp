@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 
 #include "jit/graph/lifetimes.h"
@@ -161,33 +162,84 @@ std::string with_splats(std::string_view line) {
   return result;
 }
 
+// The nodes that use a register of a nest.
+std::vector<int> users_of(const LoopNest& nest, Register r) {
+  std::vector<int> users;
+  for (std::size_t line = 0; line < nest.body.size(); ++line) {
+    const Instruction& each = nest.body[line];
+    if (std::ranges::find(each.operands, r) == each.operands.end()) continue;
+    const std::vector<int> of =
+        each.node >= 0 ? std::vector{each.node} : users_of(nest, static_cast<Register>(line));
+    users.insert(users.end(), of.begin(), of.end());
+  }
+  for (const std::vector<Reduction>* const all : {&nest.reductions, &nest.columns}) {
+    for (const Reduction& each : *all) {
+      if (each.value == r) users.push_back(each.node);
+    }
+  }
+  return users;
+}
+
+// The nodes of the kernel's source that a line is there for: the one that it computes, those that use what it
+// loads, or the one whose value it stores.
+std::vector<int> nodes_of(const FusedKernel& kernel, std::size_t pass, std::size_t line) {
+  const LoopNest& nest = kernel.lowered->passes[pass];
+  if (line >= column_line(nest, 0)) return {nest.columns[line - column_line(nest, 0)].node};
+  if (line >= reduction_line(nest, 0)) return {nest.reductions[line - reduction_line(nest, 0)].node};
+  const bool is_store = line >= store_line(nest, 0);
+  if (is_store) {
+    const Store& store = nest.stores[line - store_line(nest, 0)];
+    if (store.output >= 0) {
+      const ValueId id = kernel.outputs[static_cast<std::size_t>(store.output)];
+      const int made = kernel.source->producers()[static_cast<std::size_t>(id)];
+      if (made >= 0) return {made};
+    }
+    line = static_cast<std::size_t>(store.value);
+  }
+  if (nest.body[line].node >= 0) return {nest.body[line].node};
+  return users_of(nest, static_cast<Register>(line));
+}
+
 // Puts what marks stand for in their place, and a heading before each function.
-std::string annotated(std::string_view text, const std::vector<Pass>& passes, std::string_view comment) {
-  std::string result;
+CodeLines annotated(std::string_view text, const std::vector<Pass>& passes, std::string_view comment,
+                    const FusedKernel* first) {
+  CodeLines result;
   std::size_t pass = 0;
+  int about = -1;  // the line of the nest; -1: what is there for the kernel as a whole
+  const auto add = [&](std::string line) {
+    CodeLine& made = result.emplace_back();
+    made.text = std::move(line);
+    made.kernel = static_cast<int>(passes[pass].kernel - first);
+    made.pass = static_cast<int>(passes[pass].number);
+    made.line = about;
+    if (about >= 0)
+      made.nodes = nodes_of(*passes[pass].kernel, passes[pass].number, static_cast<std::size_t>(about));
+  };
   const auto begins = [&](std::string_view line, std::size_t k) {
     const std::string symbol = kernel_symbol(k);
     return line.starts_with(symbol + ":") || line.find("@" + symbol + "(") != std::string_view::npos ||
            line.find(" " + symbol + "(") != std::string_view::npos;
   };
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1);
-    const std::string_view line = text.substr(0, end + 1);
-    text.remove_prefix(end + 1);
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
     for (std::size_t k = 0; k < passes.size(); ++k) {
       if (!begins(line, k)) continue;
       pass = k;
-      result += fmt::format("{} {}\n", comment, title(passes[k]));
+      about = -1;
+      add(fmt::format("{} {}", comment, title(passes[k])));
     }
-    if (line.front() != kMark) {
-      result += with_splats(line);
+    if (!line.starts_with(kMark)) {
+      add(with_splats(line));
       continue;
     }
     std::size_t number = 0;
     std::from_chars(line.data() + 1, line.data() + line.size(), number);
+    about = static_cast<int>(number);
     const std::size_t indent = std::max<std::size_t>(2, std::min(text.find_first_not_of(' '), text.size()));
-    result += fmt::format("{:{}}{} {}\n", "", indent, comment,
-                          heading(*passes[pass].kernel, passes[pass].number, number));
+    add(fmt::format("{:{}}{} {}", "", indent, comment,
+                    heading(*passes[pass].kernel, passes[pass].number, number)));
   }
   return result;
 }
@@ -198,15 +250,16 @@ std::string FusedGraph::fusion() const { return fusion_text(graph); }
 
 std::vector<std::string> FusedGraph::loops() const {
   std::vector<std::string> all;
-  for (const FusedKernel& each : kernels_of(graph)) all.push_back(print_loops(*each.lowered, *each.schedule));
+  for (const FusedKernel& each : kernels_of(graph))
+    all.push_back(text_of(loop_lines(*each.lowered, *each.schedule)));
   return all;
 }
 
-std::string fusion_text(const Graph& graph) {
+CodeLines fusion_lines(const Graph& graph) {
   const Graph fused = as_fused(graph);
-  const Graph& source = source_of(fused);
-  return print_fusion(source, fusion_of(fused));
+  return fusion_lines(source_of(fused), fusion_of(fused));
 }
+std::string fusion_text(const Graph& graph) { return text_of(fusion_lines(graph)); }
 
 std::vector<std::string> why_not_fused(const Graph& graph) {
   const Graph fused = as_fused(graph);
@@ -225,8 +278,8 @@ std::vector<std::string> why_not_fused(const Graph& graph) {
   return sentences;
 }
 
-std::string loops_text(const Graph& fused) {
-  std::string text;
+CodeLines loops_lines(const Graph& fused) {
+  CodeLines lines;
   const std::vector<KernelNotes> notes = notes_on_runs(fused);
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   for (const FusedKernel& kernel : kernels) {
@@ -236,17 +289,24 @@ std::string loops_text(const Graph& fused) {
       const std::string how = access_note(kernel, known, pass, line);
       return who + (who.empty() || how.empty() ? "" : ", ") + how;
     };
-    text += print_loops(*kernel.lowered, *kernel.schedule, comment, known.shared);
+    for (CodeLine& each : loop_lines(*kernel.lowered, *kernel.schedule, comment, known.shared)) {
+      each.kernel = static_cast<int>(&kernel - kernels.data());
+      if (each.line >= 0)
+        each.nodes =
+            nodes_of(kernel, static_cast<std::size_t>(each.pass), static_cast<std::size_t>(each.line));
+      lines.push_back(std::move(each));
+    }
   }
-  if (text.empty()) return std::string(kNoKernels);
-  return text +
-         fmt::format("at most {} B of tensors at once beside the arguments\n", Lifetimes(fused).peak_bytes());
+  if (lines.empty()) return lines_of(kNoKernels);
+  lines.push_back({.text = fmt::format("at most {} B of tensors at once beside the arguments",
+                                       Lifetimes(fused).peak_bytes())});
+  return lines;
 }
 
-std::string code_text(const Graph& fused, Product product, std::optional<Device::Kind> kind) {
+CodeLines code_lines(const Graph& fused, Product product, std::optional<Device::Kind> kind) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
-  if (kernels.empty()) return std::string(kNoKernels);
-  std::string text;
+  if (kernels.empty()) return lines_of(kNoKernels);
+  CodeLines lines;
   for (const Target* const target : targets_of(fused)) {
     if (kind && target->name != kiln::name(*kind)) continue;
     std::vector<Pass> passes;
@@ -264,9 +324,10 @@ std::string code_text(const Graph& fused, Product product, std::optional<Device:
     }
     const std::string_view comment =
         product == Product::Source ? target->source_comment : target->assembly_comment;
-    text += annotated(target->emit(nests, product, names), passes, comment);
+    std::ranges::move(annotated(target->emit(nests, product, names), passes, comment, kernels.data()),
+                      std::back_inserter(lines));
   }
-  return text;
+  return lines;
 }
 
 std::size_t code_bytes(const Graph& fused) {

@@ -7,19 +7,23 @@
 #include <vector>
 
 #include "jit/graph/graph.h"
+#include "jit/loops/code_line.h"
 #include "jit/passes/target.h"
 
 namespace kiln::jit {
 
 // Kernels with their nodes, then a line for each value that goes through memory between two nodes: why. Of a
 // functional graph, what fusion would make of it.
+CodeLines fusion_lines(const Graph& graph);
 std::string fusion_text(const Graph& graph);
 // Likewise as sentences: "%a and %b are not one kernel: matmul is a call of a library".
 std::vector<std::string> why_not_fused(const Graph& graph);
 
-std::string loops_text(const Graph& fused);
-// Throws NoCompiler when there is none.
-std::string code_text(const Graph& fused, Product product, std::optional<Device::Kind> kind = {});
+// Each line with the kernel and the line of its nests that it belongs to, and the nodes of the graph that was
+// fused (FusedKernel::source) that it is there for.
+CodeLines loops_lines(const Graph& fused);
+// Likewise. Throws NoCompiler when there is none.
+CodeLines code_lines(const Graph& fused, Product product, std::optional<Device::Kind> kind = {});
 // Bytes of the machine code of all its kernels.
 std::size_t code_bytes(const Graph& fused);
 

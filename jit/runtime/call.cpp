@@ -6,6 +6,7 @@
 #include "jit/cpu/launch.h"
 #include "jit/graph/evaluate.h"
 #include "jit/runtime/ownership.h"
+#include "jit/runtime/timed_instruction.h"
 #include "tensor/backend.h"
 #include "tensor/cpu/backend.h"
 #include "tensor/functions.h"
@@ -91,7 +92,10 @@ Tensors Call::run() {
   if (!together) one_by_one(program_.launch, program_.finish);
   std::optional<HeldInterrupts> whole;  // all that is written, or nothing
   if (!program_.effects.empty()) whole.emplace();
-  if (together) launch();
+  if (together) {
+    const TimedInstruction timed(last);
+    launch();
+  }
   progress_.node = nullptr;
   if (!program_.effects.empty()) effects(together);
   Tensors outputs;
@@ -122,6 +126,7 @@ void Call::one_by_one(std::size_t begin, std::size_t end) {
   for (std::size_t n = begin; n < end; ++n) {
     const Instruction& each = program_.instructions[n];
     progress_.node = each.node;
+    const TimedInstruction timed(each);
     if (bound_ != nullptr) {
       carry_out(n);
     } else if (each.feeds_next && computes_only(program_.computing().subspan(n, 2))) {

@@ -8,6 +8,7 @@
 #include "jit/cpu/kernel.h"
 #include "jit/graph/evaluate.h"
 #include "jit/loops/kernel_op.h"
+#include "jit/runtime/roof.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
 
@@ -145,7 +146,7 @@ class Measurement {
       made.flops = flops_of(node, in, out);
       for (const Tensor& each : in) made.bytes += bytes_of(each);
     }
-    made.share = share_of(made);
+    compare(made);
     return made;
   }
 
@@ -164,11 +165,16 @@ class Measurement {
     return ops;
   }
 
-  static std::optional<double> share_of(const NodeCost& cost) {
-    if (!cost.flops || cost.seconds <= 0) return std::nullopt;
-    const double least = std::max(static_cast<double>(cost.bytes) / machine().bytes_per_second,
-                                  static_cast<double>(*cost.flops) / machine().flops_per_second);
-    return least / cost.seconds;
+  // The share of the roof that is nearer, and which it is.
+  static void compare(NodeCost& cost) {
+    if (!cost.flops || cost.seconds <= 0) return;
+    const auto bytes = static_cast<double>(cost.bytes);
+    const Roof roof = memory_roof(cost.bytes, bytes / cost.seconds);
+    const double moving = bytes / roof.bytes_per_second;
+    const auto flops = static_cast<double>(*cost.flops);
+    const double computing = flops / arithmetic_roof(flops / cost.seconds);
+    cost.share = std::max(moving, computing) / cost.seconds;
+    cost.roof = moving >= computing ? roof.level : kArithmetic;
   }
 
   const Graph& graph_;
@@ -177,25 +183,7 @@ class Measurement {
   std::vector<Tensor> values_;
 };
 
-Machine measure_machine() {
-  constexpr std::int64_t kLarge = 1 << 24;  // 64 MiB of f32
-  constexpr std::int64_t kSide = 768;
-  Machine machine;
-  const Tensor one = Tensor::number(1.0);
-  const Tensor from = ops::full(Dims{kLarge}, one, DType::F32, Device{}),
-               into = ops::full(Dims{kLarge}, one, DType::F32, Device{});
-  machine.bytes_per_second = 2.0 * kLarge * sizeof(float) / best_of(kRuns, [&] { ops::copy_(into, from); });
-  const Tensor a = ops::full(Dims{kSide, kSide}, one, DType::F32, Device{});
-  machine.flops_per_second = 2.0 * kSide * kSide * kSide / best_of(kRuns, [&] { ops::matmul(a, a); });
-  return machine;
-}
-
 }  // namespace
-
-const Machine& machine() {
-  static const Machine measured = measure_machine();
-  return measured;
-}
 
 std::vector<NodeCost> measure(const Graph& graph, Inputs arguments) {
   const GeneratorScope draws_nothing;

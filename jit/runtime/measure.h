@@ -2,19 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "jit/graph/graph.h"
 
 namespace kiln::jit {
-
-// Measured once per process on all threads: copying memory that is in no cache, and a product of f32
-// matrices.
-struct Machine {
-  double bytes_per_second = 0;
-  double flops_per_second = 0;
-};
-const Machine& machine();
 
 struct NodeCost {
   const Node* node = nullptr;
@@ -23,9 +16,10 @@ struct NodeCost {
   std::int64_t bytes = 0;             // of the elements read and written, each tensor once
   std::optional<std::int64_t> flops;  // operations on elements; nothing where they are not counted
   double seconds = 0;                 // the best of several runs
-  // The least time that memory or arithmetic would take, divided by the measured time. Above 1 when the
-  // tensors are in a cache. nullopt where the arithmetic is unknown.
+  // The least time that memory or arithmetic would take here, divided by the measured time; nullopt where the
+  // arithmetic is unknown. Memory is that which the operands are in: they were touched just before.
   std::optional<double> share;
+  std::string_view roof;  // which of them: "L1", "L2", "L3", "memory" or "arithmetic"; empty without a share
 };
 
 // Runs the nodes one by one on these arguments, as `evaluate` does, without the effects. Views cost nothing

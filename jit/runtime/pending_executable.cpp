@@ -7,6 +7,7 @@
 #include "tensor/error.h"
 #include "tensor/held_signals.h"
 #include "tensor/parallel.h"
+#include "tensor/timeline.h"
 
 namespace kiln::jit {
 
@@ -15,6 +16,7 @@ PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
   try {
     coming_ = std::async(std::launch::async, [make = make_, device = default_device()] {
       set_default_device(device);
+      const timeline::Span span(timeline::Kind::Compile, "behind the program");
       return make();
     });
   } catch (const std::system_error&) {  // there are no more threads
@@ -41,6 +43,7 @@ const Executable& PendingExecutable::wait() const {
 PendingExecutable::SharedExecutable PendingExecutable::ask() const {
   if (!coming_.valid()) return make_();
   constexpr std::chrono::milliseconds kBetweenLooks{1};
+  const timeline::Span span(timeline::Kind::Wait, "for compilation behind the program");
   while (coming_.wait_for(kBetweenLooks) != std::future_status::ready) check_interrupt();
   try {
     return coming_.get();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "jit/graph/lifetimes.h"
 #include "jit/graph/text.h"
@@ -19,12 +21,20 @@ class Writer {
   Writer(const Graph& graph, bool takes_arguments)
       : graph_(graph), program_(make_program(graph, takes_arguments)), names_(value_names(graph)) {}
 
-  std::string run() {
+  CodeLines run() {
     for (std::size_t place = 0; place < program_.instructions.size(); ++place) instruction(place);
-    lines_.push_back({returned(), {}});
-    if (!graph_.saved.empty()) lines_.push_back({saved(), "kept for the backward graph"});
-    return fmt::format("program {} {{\n{}}}\n{}{}", print_signature(graph_), align_comments(lines_),
-                       buffers(), remarks());
+    line(returned(), {});
+    if (!graph_.saved.empty()) line(saved(), "kept for the backward graph");
+    CodeLines lines{{.text = fmt::format("program {} {{", print_signature(graph_))}};
+    CodeLines body = lines_of(align_comments(lines_));
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      if (nodes_[i] != nullptr) body[i].nodes = {static_cast<int>(nodes_[i] - graph_.nodes.data())};
+    }
+    std::ranges::move(body, std::back_inserter(lines));
+    lines.push_back({.text = "}"});
+    buffers(lines);
+    std::ranges::move(lines_of(remarks()), std::back_inserter(lines));
+    return lines;
   }
 
  private:
@@ -34,23 +44,30 @@ class Writer {
     const Instruction& each = program_.instructions[place];
     switch (each.kind) {
       case Kind::NewNumber:
-        return line(fmt::format("{:<8} of {}", "number", op_text(*each.node)), "anew for each call");
+        return node_line(each.node, fmt::format("{:<8} of {}", "number", op_text(*each.node)),
+                         "anew for each call");
       case Kind::TakeBase:
-        return line(fmt::format("{:<8} {}", "base", to_string(program_.bases[each.attrs])),
+        return line(fmt::format("  {:<8} {}", "base", to_string(program_.bases[each.attrs])),
                     "the memory that arguments share");
       case Kind::DoEffect: {
         const Program::EffectInstruction& effect = program_.effects[each.attrs];
-        return line(print_effect(graph_, *effect.effect),
+        return line("  " + print_effect(graph_, *effect.effect),
                     effect.may_be_over ? "no copy, where the launch computed it there" : "");
       }
       case Kind::RetakeView:
         return;  // said by the graph: a view of what became an argument is one of it
       default:
-        line(fmt::format("{:<8} {}", name_of(place), print_node(graph_, *each.node, names_)), comment(place));
+        node_line(each.node, fmt::format("{:<8} {}", name_of(place), print_node(graph_, *each.node, names_)),
+                  comment(place));
     }
   }
-  void line(const std::string& text, std::string comment) {
-    lines_.push_back({"  " + text, std::move(comment)});
+  void node_line(const Node* node, const std::string& text, std::string comment) {
+    line("  " + text, std::move(comment));
+    nodes_.back() = node;
+  }
+  void line(std::string text, std::string comment) {
+    lines_.push_back({std::move(text), std::move(comment)});
+    nodes_.push_back(nullptr);
   }
 
   std::string_view name_of(std::size_t place) const {
@@ -160,18 +177,20 @@ class Writer {
 
   bool is_buffer(std::size_t id) const { return program_.buffer_of[id] == static_cast<ValueId>(id); }
   // Of the call's own memory: how much, over what it may be, and until when.
-  std::string buffers() const {
+  void buffers(CodeLines& lines) const {
+    const std::vector<int> producers = graph_.producers();
     std::size_t width = 0;
     for (std::size_t id = 0; id < program_.buffers.size(); ++id) {
       if (is_buffer(id) && program_.buffers[id].is_ours) width = std::max(width, names_[id].size());
     }
-    std::string text;
+    bool is_first = true;
     for (std::size_t id = 0; id < program_.buffers.size(); ++id) {
       if (!is_buffer(id) || !program_.buffers[id].is_ours) continue;
-      text += fmt::format("  {:<{}} {:>8} B  {}{}\n", names_[id], width, bytes_of(static_cast<ValueId>(id)),
-                          over_what(id), end_of(id));
+      if (std::exchange(is_first, false)) lines.push_back({.text = "buffers"});
+      lines.push_back({.text = fmt::format("  {:<{}} {:>8} B  {}{}", names_[id], width,
+                                           bytes_of(static_cast<ValueId>(id)), over_what(id), end_of(id))});
+      if (producers[id] >= 0) lines.back().nodes = {producers[id]};
     }
-    return text.empty() ? "" : "buffers\n" + text;
   }
   std::string over_what(std::size_t id) const {
     if (graph_.is_input(static_cast<ValueId>(id))) return "handed over, ";
@@ -207,11 +226,12 @@ class Writer {
   const Program program_;
   const std::vector<std::string> names_;
   std::vector<CommentedLine> lines_;
+  std::vector<const Node*> nodes_;  // by line; null: of none
 };
 
 }  // namespace
 
-std::string program_text(const Graph& graph, bool takes_arguments) {
+CodeLines program_lines(const Graph& graph, bool takes_arguments) {
   return Writer(graph, takes_arguments).run();
 }
 

@@ -10,6 +10,7 @@
 #include "repl/definition.h"
 #include "repl/documentation.h"
 #include "repl/highlight.h"
+#include "repl/op_row.h"
 #include "repl/terminal.h"
 #include "repl/topics.h"
 
@@ -102,6 +103,7 @@ void source(Session& session, std::string_view argument) {
   if (!definition) {
     const auto page = find_page(session, argument);
     session.write(render(*page, session.color()));
+    if (const std::string rows = rows_of(*value); !rows.empty()) return session.write("\n" + rows);
     return session.write(value->is(interp::Tag::Native) || value->is(interp::Tag::Type)
                              ? "\nIts source is part of kiln itself.\n"
                              : "\nOnly functions, structs and modules have source.\n");
@@ -139,7 +141,9 @@ constexpr std::array<Command, 4> kCommands{{
      "kiln> ?relu\nkiln> ?list.append\nkiln> :doc :time\n",
      doc},
     {"source", "name", "Asking", "the text that defined a function or struct; `??name` for short",
-     "kiln> fn double(x) = 2 * x\nkiln> ??double\n", source},
+     "Of an op it is the row of the op table: the function of one element, derivative, batching, kernel.\n\n"
+     "kiln> fn double(x) = 2 * x\nkiln> ??double\nkiln> ??relu\n",
+     source},
     {"apropos", "word", "Asking", "every name whose name or first sentence has the word",
      "kiln> :apropos sort\n", apropos},
 }};

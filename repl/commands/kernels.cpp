@@ -3,73 +3,42 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/graph_value.h"
-#include "jit/runtime/measure.h"
+#include "repl/cost_text.h"
 #include "repl/graph_view.h"
+#include "repl/table.h"
 #include "repl/terminal.h"
-#include "repl/units.h"
 #include "repl/written_call.h"
 
 namespace kiln::repl {
 namespace {
 
-constexpr std::size_t kColumns = 6;
 using interp::Value;
-using Row = std::array<std::string, kColumns>;
 
-std::string flops_text(std::optional<std::int64_t> flops) {
-  if (!flops) return "-";
-  static constexpr std::array<std::string_view, 4> kUnits{"", " K", " M", " G"};
-  auto value = static_cast<double>(*flops);
-  std::size_t unit = 0;
-  for (; value >= 1000 && unit + 1 < kUnits.size(); ++unit) value /= 1000;
-  return unit == 0 ? std::to_string(*flops) : fmt::format("{:.3g}{}", value, kUnits[unit]);
+std::vector<std::string> row_of(const jit::NodeCost& cost) {
+  CostText text = cost_text(cost);
+  return {std::move(text.kernel), std::move(text.ops),  std::move(text.bytes),
+          std::move(text.flops),  std::move(text.time), std::move(text.roof)};
 }
 
-Row row_of(const jit::NodeCost& cost) {
-  std::string ops;
-  for (const Op* each : cost.ops) ops += (ops.empty() ? "" : " ") + std::string(each->name());
-  return {std::string(cost.node->op->name()),
-          cost.is_kernel ? ops : "",
-          bytes_text(static_cast<std::size_t>(cost.bytes)),
-          flops_text(cost.flops),
-          duration_text(cost.seconds),
-          cost.share ? fmt::format("{:.0f} %", *cost.share * 100) : "-"};
-}
-
-// Columns that a text takes: every byte but those that go on with a letter.
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-std::string table_text(const std::vector<Row>& rows, bool color) {
-  static constexpr std::array<bool, kColumns> kToTheRight{false, false, true, true, true, true};
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t k = 0; k < kColumns; ++k) widths[k] = std::max(widths[k], display_width(row[k]));
-  }
-  std::string text;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    std::string line;
-    for (std::size_t k = 0; k < kColumns; ++k) {
-      const std::string blanks(widths[k] - display_width(rows[r][k]), ' ');
-      line += (k == 0 ? "" : "  ") + (kToTheRight[k] ? blanks + rows[r][k] : rows[r][k] + blanks);
-    }
-    text += (r == 0 ? paint(line, style::kFaint, color) : line) + "\n";
-  }
-  return text;
-}
-
-void show_kernels(Session& session, const interp::CapturedGraph& part, jit::Remove remove) {
+void show_kernels(Session& session, const interp::CapturedGraph& captured, jit::Remove remove) {
   const auto& fused = interp::host::stage_named("fused");
-  const Value stage = interp::host::stage_value(fused, part, remove);
-  const std::vector<jit::NodeCost> costs = jit::measure(interp::graph_of(stage), part.arguments);
-  std::vector<Row> rows{{"kernel", "ops", "bytes", "flops", "time", "roofline"}};
-  for (const jit::NodeCost& each : costs) rows.push_back(row_of(each));
-  session.write(table_text(rows, session.color()));
+  const std::vector<interp::CapturedGraph> parts = interp::host::what_runs(captured);
+  for (const interp::CapturedGraph& part : parts) {
+    const Value stage = interp::host::stage_value(fused, part, remove);
+    std::vector<std::vector<std::string>> rows;
+    for (const jit::NodeCost& each : jit::measure(interp::graph_of(stage), part.arguments))
+      rows.push_back(row_of(each));
+    if (parts.size() > 1)
+      session.write(paint(jit::name(part.graph.stage), style::kHeading, session.color()) + "\n");
+    session.write(
+        table_text({{"kernel"}, {"ops"}, {"bytes", true}, {"flops", true}, {"time", true}, {"roofline"}},
+                   rows, session.color()));
+  }
 }
 
 void kernels(Session& session, std::string_view text) {
@@ -81,10 +50,6 @@ void kernels(Session& session, std::string_view text) {
     if (interp::host::has_graph(each)) show_kernels(session, each, captured.remove);
     session.write(break_view(session, each));
   }
-  const jit::Machine& machine = jit::machine();
-  session.write(paint(fmt::format("this machine: {:.3g} GB/s of memory, {:.3g} GFLOP/s of f32\n",
-                                  machine.bytes_per_second / 1e9, machine.flops_per_second / 1e9),
-                      style::kFaint, session.color()));
 }
 
 // ---- :check ----
@@ -110,11 +75,12 @@ void check(Session& session, std::string_view text) {
 constexpr std::array<Command, 2> kCommands{{
     {"kernels", "f(x)", "Compiling",
      "what each kernel of a call costs: bytes, flops, time, share of the roofline",
-     "The call runs once, and then each of its kernels and library calls again, alone. Bytes are those of "
-     "the\n"
-     "elements that it reads and writes; flops count one for each op and element, two for each product of\n"
-     "matrices and convolutions. The roofline is the least time that memory or arithmetic would take here:\n"
-     "tensors that lie in a cache can be faster. `kernels(f, x)` is the same in a program.\n\n"
+     "The call runs once, and then each of its kernels and library calls again, alone; where an argument "
+     "requires\n"
+     "a gradient, those of the forward and of the backward graph. Bytes are those of the elements that it\n"
+     "reads and writes; flops count one for each op and element, two for each product of matrices and\n"
+     "convolutions. The roofline is the least time that arithmetic would take here, or the memory which the\n"
+     "operands are in, by the time that was measured. `kernels(f, x)` is the same in a program.\n\n"
      "kiln> :kernels (x => (x.exp() + 1).log())(ones(1000))\n",
      kernels},
     {"check", "[on | off | f(x)]", "Compiling",

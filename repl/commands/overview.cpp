@@ -1,13 +1,15 @@
 // Commands that show all stages of one call together: stages.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
-#include "interpreter/host/graph_stages.h"
+#include "interpreter/host/stage_table.h"
 #include "interpreter/values/graph_value.h"
 #include "repl/definition.h"
 #include "repl/graph_view.h"
+#include "repl/table.h"
 #include "repl/terminal.h"
 #include "repl/units.h"
 #include "repl/written_call.h"
@@ -18,6 +20,7 @@ namespace {
 using interp::Tag;
 using interp::Value;
 using interp::host::StageRow;
+using interp::host::StageSummary;
 
 // Text of other stages than graphs is long: above this many lines only their number is told.
 constexpr std::size_t kMostLines = 40;
@@ -66,33 +69,80 @@ void show_stages(Session& session, const interp::CapturedGraph& captured, jit::R
   }
 }
 
-void show_source(Session& session, const WrittenCall& call, std::string_view text) {
+// ---- The table ----
+
+std::string what_it_is(const StageSummary& stage) {
+  if (stage.made.is_none()) return stage.missing;
+  if (!stage.made.is(Tag::Graph)) return fmt::format("{} line{}", stage.lines, stage.lines == 1 ? "" : "s");
+  std::string text = counted_ops(stage.ops);
+  if (stage.kernels > 0)
+    text += fmt::format(", {} of them kernel{}", stage.kernels, stage.kernels == 1 ? "" : "s");
+  if (stage.saved > 0) text += fmt::format(", {} saved", stage.saved);
+  if (stage.is_as_before) text += ", as before";
+  return text;
+}
+
+void show_table(Session& session, const interp::CapturedGraph& captured, jit::Remove remove) {
+  std::vector<std::vector<std::string>> rows;
+  for (const StageSummary& each : interp::host::stage_table(session.interpreter(), captured, remove)) {
+    const bool has_bytes = each.made.is(Tag::Graph);
+    rows.push_back({each.name, what_it_is(each),
+                    has_bytes ? bytes_text(static_cast<std::size_t>(each.bytes)) : "",
+                    each.seconds > 0 ? duration_text(each.seconds) : ""});
+  }
+  session.write(
+      table_text({{"stage"}, {"what it is"}, {"results", true}, {"made in", true}}, rows, session.color()));
+}
+
+// Of a long definition only its place, unless all is printed.
+void show_source(Session& session, const WrittenCall& call, std::string_view text, bool full) {
+  constexpr std::ptrdiff_t kMostShown = 8;  // lines
   const auto definition = definition_of(call.function);
   if (!call.is_call) {
     session.write(heading(session, "source", "") + std::string(text) + "\n");
   } else if (definition) {
     session.write(heading(session, "source", fmt::format("{}:{}", definition->file, definition->line)));
-    session.write(definition->text + "\n");
+    const auto lines = std::count(definition->text.begin(), definition->text.end(), '\n') + 1;
+    if (full || lines <= kMostShown) session.write(definition->text + "\n");
   }
 }
 
-void stages(Session& session, std::string_view text) {
+// "full f(x)" as the call, and whether all is printed.
+std::pair<std::string_view, bool> split_full(std::string_view text) {
+  constexpr std::string_view kFull = "full ";
+  if (!text.starts_with(kFull)) return {text, false};
+  return {trim(text.substr(kFull.size())), true};
+}
+
+void stages(Session& session, std::string_view argument) {
+  const auto [text, full] = split_full(argument);
   const WrittenCall call = written_call(session, "stages", text);
-  show_source(session, call, text);
+  show_source(session, call, text, full);
   const Clock::time_point start = Clock::now();
   const auto captured =
       interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
   session.write(heading(session, "call", "captured and run in " + duration_text(seconds_since(start))));
   if (captured.graphs().empty()) session.write("it runs no op that is captured\n");
   for (const interp::CapturedGraph& each : captured.parts) {
-    if (interp::host::has_graph(each)) show_stages(session, each, captured.remove);
+    if (interp::host::has_graph(each)) (full ? show_stages : show_table)(session, each, captured.remove);
     session.write(break_view(session, each));
   }
+  if (!full && !captured.graphs().empty())
+    session.write(
+        paint(fmt::format(
+                  "`:stages full {}` prints them all, and one each: `:functional`, `:backward`, `:loops` …\n",
+                  text),
+              style::kFaint, session.color()));
 }
 
 constexpr std::array<Command, 1> kCommands{{
-    {"stages", "f(x)", "Compiling", "every stage of one call, from its source on, with counts and times",
-     "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :stages f(ones(3))\n", stages},
+    {"stages", "[full] f(x)", "Compiling",
+     "the stages of one call on one screen, with counts, bytes and times",
+     "Bytes are those that the ops of a stage write. Where an argument requires a gradient, the kernels are\n"
+     "those of the forward and of the backward graph. With `full`, every stage is printed.\n\n"
+     "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :stages f(ones(3))\n"
+     "kiln> :stages full f(ones(3))\n",
+     stages},
 }};
 
 }  // namespace

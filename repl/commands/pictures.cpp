@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,8 +14,7 @@
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/graph/dot.h"
-#include "repl/definition.h"
-#include "repl/graph_page.h"
+#include "repl/page/make_page.h"
 #include "repl/write_text.h"
 #include "repl/written_call.h"
 #include "tensor/interrupt.h"
@@ -114,31 +114,23 @@ void dot(Session& session, std::string_view text) {
 
 // ---- A page ----
 
+// A new file for a page that is given no name.
+std::string temporary_path() {
+  std::string path = (fs::temp_directory_path() / "kiln-XXXXXX.html").string();
+  const int file = mkstemps(path.data(), 5);
+  if (file < 0) command_error("IOError", fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  close(file);
+  return path;
+}
+
 void html(Session& session, std::string_view text) {
   static constexpr std::array<std::string_view, 2> kKinds{".html", ".htm"};
   const Drawing drawing = split_file("html", text, kKinds);
   const WrittenCall written = written_call(session, "html", drawing.call);
-  PageSource source;
-  if (const auto definition = definition_of(written.function)) {
-    source = {definition->file, static_cast<int>(definition->line), definition->text};
-  }
-  const interp::host::CapturedCall call = captured(session, written);
-  std::vector<PageStage> columns;
-  const auto graphs = call.graphs();
-  for (std::size_t i = 0; i < graphs.size(); ++i) {
-    for (const interp::host::StageRow& row : interp::host::stages()) {
-      const std::string name =
-          graphs.size() == 1 ? std::string(row.name) : fmt::format("graph {}: {}", i + 1, row.name);
-      try {
-        columns.push_back({name, interp::host::stage_value(row, *graphs[i], call.remove)});
-      } catch (const OpError&) {  // this graph has no such stage
-      }
-    }
-  }
-  const std::string page = graph_page(drawing.call, source, columns);
-  if (drawing.path.empty()) return session.write(page);
-  write_text(drawing.path, page);
-  session.write(fmt::format("wrote {}\n", drawing.path));
+  const std::string page = page_html(make_page(session, drawing.call, written, captured(session, written)));
+  const std::string path = drawing.path.empty() ? temporary_path() : drawing.path;
+  write_text(path, page);
+  session.write(fmt::format("wrote {}\n", path));
 }
 
 constexpr std::array<Command, 2> kCommands{{
@@ -146,8 +138,11 @@ constexpr std::array<Command, 2> kCommands{{
      "The file may end in .svg, .png, .pdf or .dot; without a file the text for Graphviz is shown.\n\n"
      "kiln> :dot cos(ones(3))\n",
      dot},
-    {"html", "f(x) [file.html]", "Compiling", "all stages on one page, side by side",
-     "A line or node under the pointer lights what it came from, and what became of it, in every stage.\n\n"
+    {"html", "f(x) [file.html]", "Compiling",
+     "a page of all stages, linked line by line, with the graph drawn",
+     "Two stages stand side by side. A line under the pointer lights what it came from, and what became of "
+     "it,\n"
+     "down to instructions. The page needs no network. Without a file it is written to a temporary one.\n\n"
      "kiln> :html cos(ones(3))\n",
      html},
 }};

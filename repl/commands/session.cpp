@@ -1,14 +1,18 @@
-// Commands on the session itself: reset set quit.
+// Commands on the session itself: reset set shell quit.
+#include <sys/wait.h>
+
 #include <fmt/format.h>
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 #include "interpreter/values/natives.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/paths.h"
 #include "tensor/device.h"
+#include "tensor/interrupt.h"
 #include "tensor/parallel.h"
 
 namespace kiln::repl {
@@ -115,15 +119,27 @@ void reset(Session& session, std::string_view) {
   session.write("forgot every variable and loaded module\n");
 }
 
+// In a shell of its own, with the terminal. What Ctrl-C is for is the command.
+void shell(Session& session, std::string_view command) {
+  if (command.empty()) usage_error(*find_command("shell"), "give a command of the system");
+  session.interpreter().flush();
+  const int status = std::system(std::string(command).c_str());
+  interrupt_requested.store(false);
+  if (status == -1) command_error("IOError", "no process could be started");
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (code != 0) session.write(fmt::format("exit code {}\n", code));
+}
+
 void quit(Session&, std::string_view argument) {
   throw interp::Exit{argument.empty() ? 0 : parse_int("quit", argument, 0, 255)};
 }
 
-constexpr std::array<Command, 3> kCommands{{
+constexpr std::array<Command, 4> kCommands{{
     {"set", "[key [value]]", "Session", "how values print, colour, threads, the disk cache",
      "kiln> :set\nkiln> :set precision 2\nkiln> tensor([1 / 3])\nkiln> :set precision 4\n", set},
     {"reset", "", "Session", "forget every variable and loaded module", "kiln> x = 1\nkiln> :reset\n", reset},
-    {"quit", "[code]", "Session", "leave; Ctrl-D does too", "", quit},
+    {"shell", "command", "Session", "run a command of the system; `!command` for short", "", shell},
+    {"quit", "[code]", "Session", "leave; so do `exit`, `quit`, `:q` and Ctrl-D", "", quit},
 }};
 
 }  // namespace

@@ -3,12 +3,16 @@
 
 #include <array>
 
+#include "interpreter/capture/own_pass.h"
+#include "interpreter/host/gradient_run.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/graph_value.h"
+#include "jit/graph/edit.h"
 #include "jit/pipeline/fused_text.h"
 #include "repl/columns.h"
+#include "repl/definition.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "repl/written_call.h"
@@ -105,25 +109,11 @@ void saved(Session& session, std::string_view text) {
   });
 }
 
-// Where an argument requires a gradient, forward and backward are what runs.
-std::vector<CapturedGraph> what_runs(const CapturedGraph& captured) {
-  if (interp::host::wants_no_gradient(captured)) return {captured};
-  try {
-    const jit::Partition parts = interp::host::gradients_of(captured).parts;
-    std::vector<CapturedGraph> both(2);
-    both[0].graph = parts.forward;
-    both[1].graph = parts.backward;
-    return both;
-  } catch (const OpError&) {  // there is no graph of its gradients
-    return {captured};
-  }
-}
-
 // Beside the graph what each kernel is made of, and why the rest is apart.
 void fused(Session& session, std::string_view text) {
   const StageRow& row = interp::host::stage_named("fused");
   for_each_part(session, "fused", text, [&](const CapturedGraph& each, const CapturedCall& call) {
-    for (const CapturedGraph& part : what_runs(each)) {
+    for (const CapturedGraph& part : interp::host::what_runs(each)) {
       const Value stage = interp::host::stage_value(row, part, call.remove);
       session.write(stage_text(session, stage));
       session.write(jit::fusion_text(interp::graph_of(stage)));
@@ -134,7 +124,7 @@ void fused(Session& session, std::string_view text) {
 void program(Session& session, std::string_view text) {
   const StageRow& row = interp::host::stage_named("program");
   for_each_part(session, "program", text, [&](const CapturedGraph& each, const CapturedCall& call) {
-    for (const CapturedGraph& part : what_runs(each))
+    for (const CapturedGraph& part : interp::host::what_runs(each))
       session.write(stage_text(session, interp::host::stage_value(row, part, call.remove)));
   });
 }
@@ -212,11 +202,24 @@ void diff(Session& session, std::string_view text) {
 
 // ---- Passes ----
 
+// The first sentence on the function, or where it is.
+std::string summary_of_pass(const Value& run) {
+  const std::string documentation = run.is(Tag::Function) ? function_page("", run).documentation : "";
+  if (!documentation.empty()) return summary_of(documentation);
+  const auto definition = definition_of(run);
+  return definition ? fmt::format("{}:{}", definition->file, definition->line) : interp::describe(run);
+}
+
 void passes(Session& session, std::string_view) {
+  const auto& own = interp::capture::own_passes(session.interpreter());
   for (const jit::Pass& each : jit::passes()) {
     session.write(paint(each.name, style::kCode, session.color()) + fmt::format("\n  {}\n", each.summary));
     session.write(paint(fmt::format("  {}", jit::reason_of(each)), style::kFaint, session.color()) + "\n");
   }
+  if (!own.empty()) session.write("\nof this program, for `jit(f, passes=[…])`:\n");
+  for (const auto& each : own)
+    session.write(paint(each.name, style::kCode, session.color()) +
+                  fmt::format("\n  {}\n", summary_of_pass(each.run)));
   session.write("\nrecipes:\n");
   for (const jit::Recipe* each : jit::all_recipes()) {
     std::string steps;
@@ -238,15 +241,36 @@ jit::Graph graph_before(const jit::Pass& pass, jit::Graph graph) {
   return graph;
 }
 
+struct BeforeAfter {
+  jit::Graph before, after;
+};
+
+BeforeAfter around_pass(const jit::Pass& pass, const CapturedGraph& captured) {
+  jit::Graph before = graph_before(pass, captured.graph);
+  jit::Graph after = interp::host::after_pass(pass, before);
+  return {std::move(before), std::move(after)};
+}
+
+// A pass of the program is given the functional graph, as when it is compiled with it.
+BeforeAfter around_own_pass(Session& session, std::string_view name, const CapturedGraph& captured,
+                            jit::Remove remove) {
+  const Value functional =
+      interp::host::stage_value(interp::host::stage_named("functional"), captured, remove);
+  jit::Graph before = jit::with_names(interp::graph_of(functional));
+  const auto* const pass = interp::capture::find_own_pass(session.interpreter(), name);
+  jit::Graph after = interp::capture::run_own(session.interpreter(), *pass, before);
+  return {std::move(before), std::move(after)};
+}
+
 void pass(Session& session, std::string_view text) {
   const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
   const std::string_view name = text.substr(0, end), rest = trim(text.substr(end));
   if (name.empty()) usage_error(*find_command("pass"), "name a pass; `:passes` lists them");
-  const jit::Pass& wanted = interp::host::find_pass_named(name);
+  const jit::Pass* const wanted = interp::host::find_pass_named(session.interpreter(), name);
   if (rest.empty()) usage_error(*find_command("pass"), "give a call that the pass is to be seen on");
-  for_each_part(session, "pass", rest, [&](const CapturedGraph& each, const CapturedCall&) {
-    const jit::Graph before = graph_before(wanted, each.graph);
-    const jit::Graph after = interp::host::after_pass(wanted, before);
+  for_each_part(session, "pass", rest, [&](const CapturedGraph& each, const CapturedCall& call) {
+    const auto [before, after] =
+        wanted != nullptr ? around_pass(*wanted, each) : around_own_pass(session, name, each, call.remove);
     session.write(before == after ? fmt::format("`{}` changes nothing here\n", name)
                                   : diff_view(session, before, after));
   });

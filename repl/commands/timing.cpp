@@ -1,97 +1,125 @@
-// Commands that measure: time timeit.
+// Commands that measure time: time timeit.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 
-#include "interpreter/compile/compile.h"
-#include "lang/parse.h"
+#include "interpreter/profile.h"
 #include "repl/command.h"
+#include "repl/stopwatch.h"
+#include "repl/terminal.h"
 #include "repl/units.h"
+#include "repl/written_call.h"
 
 namespace kiln::repl {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using timeline::Kind;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+// ---- :time ----
 
-// How long it takes to read a text and to make bytecode of it. Both are thrown away.
-struct Preparation {
-  double parse;
-  double compile;
-};
-
-Preparation prepare(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
-  const interp::Value scratch = interp::make<interp::Module>();
-  const Clock::time_point start = Clock::now();
-  const std::shared_ptr<lang::Ast> ast = lang::parse(file);
-  lang::resolve(*ast);
-  const double parsed = seconds_since(start);
-  interp::compile(ast, scratch.as<interp::Module>());
-  return {parsed, seconds_since(start) - parsed};
+// What ran beside the program is told apart: the program did not wait for it.
+std::string phases_text(const interp::Profile& profile) {
+  std::string text = fmt::format("parse {}, compile {}", duration_text(profile.phase(Kind::Parse)),
+                                 duration_text(profile.phase(Kind::Bytecode)));
+  const auto add = [&text](std::string_view what, double seconds) {
+    if (seconds > 0) text += fmt::format(", {} {}", what, duration_text(seconds));
+  };
+  add("capture", profile.phase(Kind::Capture));
+  add("kernels", profile.phase(Kind::Compile));
+  add("waiting for kernels", profile.phase(Kind::Wait));
+  text += ", run " + duration_text(profile.phase(Kind::Run) + profile.all_ops());
+  if (profile.compiled_behind > 0)
+    text += fmt::format(", beside it kernels {}", duration_text(profile.compiled_behind));
+  return text;
 }
 
 void time(Session& session, std::string_view argument) {
   if (argument.empty()) usage_error(*find_command("time"), "give something to run");
-  const Preparation preparation = prepare(session, argument);
-  const Clock::time_point start = Clock::now();
+  timeline::Recording recording(timeline::Detail::Phases);
   const interp::Interpreter::Outcome outcome = session.run(argument);
-  const double running = std::max(0.0, seconds_since(start) - preparation.parse - preparation.compile);
+  const interp::Profile profile = interp::profile_of(recording.stop(), 0);
   if (outcome.has_value) session.show(outcome.value);
-  session.write(fmt::format("parse {}, compile {}, run {}\n", duration_text(preparation.parse),
-                            duration_text(preparation.compile), duration_text(running)));
+  session.write(phases_text(profile) + "\n");
 }
 
 // ---- :timeit ----
 
-// `text` run a given number of times, as a function: names it assigns are local to it.
-interp::Value loop_of(Session& session, std::string_view text) {
-  const std::string source = fmt::format("fn (loops) {{\n for loop in range(loops) {{\n{}\n}}\n}}", text);
-  return session.run(source).value;
-}
-
-double run_loops(Session& session, const interp::Value& loop, std::int64_t count) {
-  const Clock::time_point start = Clock::now();
-  session.interpreter().call(loop, {interp::Value(count)});
-  return seconds_since(start);
-}
-
-// Loops so that one run takes at least this long: the clock and the call then weigh nothing.
-constexpr double kLeastRun = 0.1;
 constexpr int kRuns = 7;
+constexpr double kRun = 0.1;  // seconds of one run: the clock then weighs nothing
+constexpr int kPairs = 15;
+constexpr double kHalf = 0.05;  // seconds of each half of a pair
 
-std::int64_t choose_count(Session& session, const interp::Value& loop) {
-  for (std::int64_t count = 1;; count *= 10) {
-    for (const std::int64_t factor : {1, 2, 5}) {
-      if (run_loops(session, loop, count * factor) >= kLeastRun) return count * factor;
-    }
+void note_warm_up(Session& session, const Stopwatch& watch, std::string_view of) {
+  const std::string spent = watch.spent_before();
+  if (spent.empty()) return;
+  const std::string text = fmt::format("before that{}{}: {}", of.empty() ? "" : ", of ", of, spent);
+  session.write(paint(text, style::kFaint, session.color()) + "\n");
+}
+
+void time_one(Session& session, std::string_view text) {
+  Stopwatch watch(session, text);
+  watch.warm_up(kRun);
+  std::vector<double> runs(kRuns);
+  for (double& run : runs) run = watch.run();
+  const Spread spread = spread_of(std::move(runs));
+  session.write(fmt::format("{} per loop, from {} to {} ({} runs of {} loop{})\n",
+                            duration_text(spread.median), duration_text(spread.least),
+                            duration_text(spread.most), kRuns, watch.loops(), watch.loops() == 1 ? "" : "s"));
+  note_warm_up(session, watch, "");
+}
+
+// In turns, so that what else the machine does falls on both.
+void compare(Session& session, std::string_view first, std::string_view second) {
+  Stopwatch a(session, first), b(session, second);
+  a.warm_up(kHalf);
+  b.warm_up(kHalf);
+  std::vector<double> of_a(kPairs), of_b(kPairs);
+  for (std::size_t k = 0; k < of_a.size(); ++k) {
+    of_a[k] = a.run();
+    of_b[k] = b.run();
   }
+  const Ratio ratio = ratio_of(of_a, of_b);
+  for (const auto& [text, watch, runs] : {std::tuple(first, &a, &of_a), std::tuple(second, &b, &of_b)}) {
+    const Spread spread = spread_of(*runs);
+    session.write(fmt::format("{:>8}  from {} to {}  {}\n", duration_text(spread.median),
+                              duration_text(spread.least), duration_text(spread.most), text));
+  }
+  const bool differs = ratio.low > 1 || ratio.high < 1;
+  session.write(
+      fmt::format("the first takes {:.3g} times as long as the second, 95 % between {:.3g} and {:.3g}{}\n",
+                  ratio.median, ratio.low, ratio.high, differs ? "" : ": no difference that was seen"));
+  note_warm_up(session, a, first);
+  note_warm_up(session, b, second);
 }
 
 void timeit(Session& session, std::string_view argument) {
-  if (argument.empty()) usage_error(*find_command("timeit"), "give something to run");
-  lang::resolve(
-      *lang::parse(session.interpreter().sources().add(session.next_name(), std::string(argument))));
-  const interp::Value loop = loop_of(session, argument);
-  const std::int64_t count = choose_count(session, loop);
-  std::array<double, kRuns> runs{};
-  for (double& run : runs) run = run_loops(session, loop, count) / static_cast<double>(count);
-  std::sort(runs.begin(), runs.end());
-  session.write(fmt::format("{} per loop, from {} to {} ({} runs of {} loop{})\n",
-                            duration_text(runs[kRuns / 2]), duration_text(runs.front()),
-                            duration_text(runs.back()), kRuns, count, count == 1 ? "" : "s"));
+  const Command& row = *find_command("timeit");
+  if (argument.empty()) usage_error(row, "give something to run");
+  const std::vector<std::string_view> parts = alternatives(argument);
+  if (parts.size() > 2) usage_error(row, "two are compared");
+  for (const std::string_view each : parts) {
+    if (each.empty()) usage_error(row, "give something to run on either side of |");
+  }
+  if (parts.size() == 1) return time_one(session, argument);
+  compare(session, parts[0], parts[1]);
 }
 
 constexpr std::array<Command, 2> kCommands{{
-    {"time", "e", "Timing", "run once; parsing, compiling and running apart",
-     "kiln> :time sum(range(1000))\n", time},
-    {"timeit", "e", "Timing", "run many times; median and spread of one run",
-     "Names that it assigns are local to the loop.\n\nkiln> x = ones(8)\nkiln> :timeit x + 1\n", timeit},
+    {"time", "e", "Timing", "run once; parsing, capture, compiling and running apart",
+     "`compile` makes bytecode. Where code became hot, `capture` notes what it does, and `kernels` makes "
+     "graphs\n"
+     "and machine code of it; what other threads compile beside the program is told at the end.\n\n"
+     "kiln> :time sum(range(1000))\n",
+     time},
+    {"timeit", "e [| other]", "Timing", "run many times; median and spread of one run, or of two their ratio",
+     "The value of the last expression is kept alive until the next is there, so that all of it is "
+     "computed.\n"
+     "It is run until nothing is compiled any more; what that took is told apart. Names that it assigns are\n"
+     "local. `:timeit a | b` runs both in turns and gives the ratio of their times with the interval that\n"
+     "holds it in 95 of 100 measurements; an or of bits goes in brackets.\n\n"
+     "kiln> x = ones(8)\nkiln> :timeit x + 1\nkiln> :timeit x.sum() | x.mean()\n",
+     timeit},
 }};
 
 }  // namespace

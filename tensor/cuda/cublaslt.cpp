@@ -8,16 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "tensor/cuda/cublaslt_choice.h"
 #include "tensor/cuda/operands.h"
 #include "tensor/cuda/work.h"
 #include "tensor/error.h"
 
 namespace kiln::cuda {
 namespace {
-
-// What cublasLt may work in, as its makers advise for the largest cards. It is the same for all cards and for
-// as long as the process runs, since the choice of an algorithm depends on it.
-constexpr std::uint64_t kMostWorkspace = std::uint64_t{32} << 20;
 
 const CublasLtApi& api() { return cublaslt().api; }
 
@@ -149,9 +146,7 @@ CublasProduct without_gaps(CublasProduct product) {
   return product;
 }
 
-std::optional<MatmulHeuristic> ask(Cublas handle, const Plan& plan, bool has_bias) {
-  // The address tells how aligned each bias is.
-  if (has_bias) set(plan.description.handle, kProductBias, std::uintptr_t{kCublasAlignment});
+std::optional<MatmulHeuristic> ask(Cublas handle, const Plan& plan) {
   const Preference preference;
   MatmulHeuristic found{};
   int count = 0;
@@ -164,7 +159,8 @@ std::optional<MatmulHeuristic> ask(Cublas handle, const Plan& plan, bool has_bia
   return found;
 }
 
-// Is the algorithm for such matrices without gaps right for these? It may take less memory to work in.
+// Is an algorithm that was chosen for such matrices, without gaps or in another process, right for these? It
+// may take less memory to work in.
 bool is_right(Cublas handle, const Plan& plan) {
   MatmulHeuristic found{};
   return api().cublasLtMatmulAlgoCheck(handle, plan.description.handle, plan.a.handle, plan.b.handle,
@@ -173,12 +169,25 @@ bool is_right(Cublas handle, const Plan& plan) {
          found.workspace_bytes <= plan.chosen->workspace_bytes;
 }
 
-Plan& plan_of(CardPlans& card, const CublasProduct& product) {
+// A choice of another process counts, so that a program has the same bits each time that it runs.
+void choose(const Context& context, Cublas handle, Plan& plan, const CublasProduct& product) {
+  // The address tells how aligned each bias is.
+  if (product.has_bias) set(plan.description.handle, kProductBias, std::uintptr_t{kCublasAlignment});
+  plan.chosen = kept_choice(context, product);
+  if (plan.chosen && is_right(handle, plan)) return;
+  plan.chosen = ask(handle, plan);
+  if (plan.chosen) keep_choice(context, product, *plan.chosen);
+}
+
+Plan& plan_of(const Context& context, CardPlans& card, const CublasProduct& product) {
   if (const auto at = card.plans.find(product); at != card.plans.end()) return *at->second;
   auto plan = std::make_unique<Plan>(product);
   const CublasProduct plain = without_gaps(product);
   const bool has_gaps = product != plain;
-  plan->chosen = has_gaps ? plan_of(card, plain).chosen : ask(card.handle, *plan, product.has_bias);
+  if (has_gaps)
+    plan->chosen = plan_of(context, card, plain).chosen;
+  else
+    choose(context, card.handle, *plan, product);
   plan->takes_gaps = !has_gaps || !plan->chosen || is_right(card.handle, *plan);
   return *card.plans.emplace(product, std::move(plan)).first->second;
 }
@@ -210,7 +219,7 @@ CublasAnswer multiply_by_cublaslt(Context& context, const CublasProduct& product
   CardPlans& card = plans_of(context);
   std::unique_lock lock(card.mutex);
   if (card.handle == nullptr) check("cublasLtCreate", api().cublasLtCreate(&card.handle));
-  const Plan& plan = plan_of(card, product);
+  const Plan& plan = plan_of(context, card, product);
   lock.unlock();
   if (!plan.chosen) return CublasAnswer::NoAlgorithm;
   if (!plan.takes_gaps) return CublasAnswer::NoGaps;

@@ -58,11 +58,6 @@ std::string key_of(const std::string& text, int capability) {
   return key + "\n" + text;
 }
 
-CodeStore store() {
-  const std::lock_guard lock(programs().mutex);
-  return programs().store;
-}
-
 Result load(Module& module, const std::string& code) {
   return driver().api.cuModuleLoadDataEx(&module.handle, code.data(), 0, nullptr, nullptr);
 }
@@ -70,7 +65,7 @@ Result load(Module& module, const std::string& code) {
 // Code that was kept may be of no use to this driver: then it is made anew.
 void make(Context& context, Module& module, const std::string& text) {
   const int capability = context.card().capability;
-  const CodeStore kept = store();
+  const CodeStore kept = code_store();
   const std::string key = kept.find ? key_of(text, capability) : "";
   if (kept.find) {
     const std::optional<std::string> code = kept.find(key);
@@ -120,6 +115,11 @@ std::string ptx_of(const std::string& text, int capability) {
 void use_code_store(CodeStore given) {
   const std::lock_guard lock(programs().mutex);
   programs().store = std::move(given);
+}
+
+CodeStore code_store() {
+  const std::lock_guard lock(programs().mutex);
+  return programs().store;
 }
 
 }  // namespace kiln::cuda

@@ -3,6 +3,7 @@
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"
+#include "tensor/warning.h"
 
 namespace kiln {
 namespace {
@@ -14,6 +15,19 @@ using ops::reduce_loss;
 Tensor difference(const Tensor& x, const Tensor& target) {
   const DType dtype = promote(x.dtype(), target.dtype());
   return ops::to(x, dtype) - ops::to(target, dtype);
+}
+
+// Sizes that differ are mostly a mistake: of (n, 1) and (n,) each input is compared with every target.
+void tell_of_broadcast(const Op& op, Inputs in) {
+  const Tensor& x = in[0];
+  const Tensor& target = in[1];
+  if (x.sizes() == target.sizes() || x.rank() == 0 || target.rank() == 0) return;
+  const std::string name(op.name());
+  const std::string both = to_string(x.type()) + " and " + to_string(target.type());
+  warn_once(name + " of " + both,
+            name + ": the input and the target are " + both + ", which broadcast to " +
+                to_string(broadcast(x.sizes(), target.sizes(), name)) +
+                ": one is compared with several of the other; give both the same shape");
 }
 
 std::vector<TensorType> infer_weighted_pair(std::span<const TensorType> in, const Attrs& attrs) {
@@ -38,12 +52,14 @@ Tensor weighted_mean(const Tensor& each, const Tensor& weight, const Attrs& attr
   return ops::sum(weighted) / ops::sum(weight);
 }
 
-Tensors mse_loss(const Op&, Inputs in, const Attrs& attrs) {
+Tensors mse_loss(const Op& op, Inputs in, const Attrs& attrs) {
+  tell_of_broadcast(op, in);
   const Tensor d = difference(in[0], in[1]);
   return {weighted_mean(d * d, in[2], attrs)};
 }
 
-Tensors l1_loss(const Op&, Inputs in, const Attrs& attrs) {
+Tensors l1_loss(const Op& op, Inputs in, const Attrs& attrs) {
+  tell_of_broadcast(op, in);
   return {weighted_mean(ops::abs(difference(in[0], in[1])), in[2], attrs)};
 }
 
@@ -67,14 +83,16 @@ double positive(const Attrs& attrs, std::string_view name, bool or_zero) {
                 {}, "it is the distance at which squares turn into absolute values");
 }
 
-Tensors smooth_l1_loss(const Op&, Inputs in, const Attrs& attrs) {
+Tensors smooth_l1_loss(const Op& op, Inputs in, const Attrs& attrs) {
+  tell_of_broadcast(op, in);
   const double beta = positive(attrs, "beta", true);
   if (beta == 0) return {reduce_loss(ops::abs(difference(in[0], in[1])), loss_reduction(attrs))};
   return {reduce_loss(bent(in[0], in[1], beta) * (1.0 / beta), loss_reduction(attrs))};
 }
 
 // Here PyTorch's mean with weights is that of all elements.
-Tensors huber_loss(const Op&, Inputs in, const Attrs& attrs) {
+Tensors huber_loss(const Op& op, Inputs in, const Attrs& attrs) {
+  tell_of_broadcast(op, in);
   const Tensor each = bent(in[0], in[1], positive(attrs, "delta", false));
   return {reduce_loss(in[2] ? each * in[2] : each, loss_reduction(attrs))};
 }

@@ -4,15 +4,12 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <random>
 #include <thread>
 
-#include "jit/pipeline/code_cache.h"
 #include "tensor/cuda/launch.h"
 #include "tensor/cuda/program.h"
 #include "tensor/interrupt.h"
+#include "tests/cuda/cache_folder.h"
 #include "tests/cuda/child.h"
 #include "tests/tensor/tensors.h"
 
@@ -21,49 +18,14 @@ using namespace kiln::testing;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-class CacheFolder {
- public:
-  CacheFolder() {
-    std::string name = (fs::temp_directory_path() / "kiln_program_test_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-    fs::permissions(path_, fs::perms::owner_all);
-  }
-  ~CacheFolder() {
-    fs::remove_all(path_);
-    fs::remove(path_.string() + ".key");
-  }
-  CacheFolder(const CacheFolder&) = delete;
-  CacheFolder& operator=(const CacheFolder&) = delete;
-
-  // What a process computes that keeps its code there; `can_compile`: NVRTC works in it.
-  std::string computed(bool can_compile) const {
-    const Variables failing = {{"KILN_FAKE_FAIL", "nvrtcCompileProgram:1:6"}};
-    return in_child(fakes(can_compile ? Variables{} : failing), [this]() -> std::string {
-      jit::use_code_cache({[this] { return path_.string(); }, jit::kCodeCacheBytes});
-      cuda::use_code_store({jit::cached_code, jit::keep_code});
-      const Tensor x = ops::to(ops::to(ops::arange(0, 5), DType::F32), parse_device("cuda"));
-      return describe(ops::to(ops::neg(x), Device{}));
-    });
-  }
-
-  std::vector<fs::path> files() const {
-    std::vector<fs::path> found;
-    for (const auto& each : fs::directory_iterator(path_)) found.push_back(each.path());
-    return found;
-  }
-
- private:
-  fs::path path_;
-};
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-void write(const fs::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+// What a process computes that keeps its code in the folder; `can_compile`: NVRTC works in it.
+std::string computed(const CacheFolder& folder, bool can_compile) {
+  const Variables failing = {{"KILN_FAKE_FAIL", "nvrtcCompileProgram:1:6"}};
+  return in_child(fakes(can_compile ? Variables{} : failing), [&]() -> std::string {
+    folder.use();
+    const Tensor x = ops::to(ops::to(ops::arange(0, 5), DType::F32), parse_device("cuda"));
+    return describe(ops::to(ops::neg(x), Device{}));
+  });
 }
 
 constexpr const char* kNumbering = R"(
@@ -78,24 +40,20 @@ extern "C" __global__ void number(long long* to, long long count) {
 
 TEST_CASE("code of cards is kept, and what is damaged is compiled anew", "[cuda]") {
   const CacheFolder folder;
-  const std::string right = folder.computed(true);
+  const std::string right = computed(folder, true);
   CHECK(right.find("-4") != std::string::npos);
   CHECK(!folder.files().empty());
-  CHECK(folder.computed(false) == right);
+  CHECK(computed(folder, false) == right);
   for (const double place : {0.0, 0.5, 0.999}) {
-    for (const fs::path& file : folder.files()) {
-      std::string content = content_of(file);
-      content[static_cast<std::size_t>(place * static_cast<double>(content.size()))] ^= 1;
-      write(file, content);
-    }
-    CHECK(folder.computed(false) != right);
-    CHECK(folder.computed(true) == right);
-    CHECK(folder.computed(false) == right);
+    folder.damage(place);
+    CHECK(computed(folder, false) != right);
+    CHECK(computed(folder, true) == right);
+    CHECK(computed(folder, false) == right);
   }
-  for (const fs::path& file : folder.files()) write(file, content_of(file).substr(0, 100));
-  CHECK(folder.computed(true) == right);
+  folder.cut(100);
+  CHECK(computed(folder, true) == right);
   // The key of a file names all that decides the code, but not its text.
-  for (const fs::path& file : folder.files()) CHECK(fs::file_size(file) < 100000);
+  for (const auto& file : folder.files()) CHECK(std::filesystem::file_size(file) < 100000);
 }
 
 TEST_CASE("a text that does not compile is told with the words of NVRTC", "[cuda]") {

@@ -5,6 +5,7 @@
 
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
+#include "tests/cuda/talk.h"
 
 using namespace kiln;
 using namespace kiln::testing;
@@ -151,4 +152,12 @@ TEST_CASE("classes that are drawn by weight on a card are the CPU's", "[cuda]") 
           check(weights(Dims{3, 0}, DType::F32), 2, true);
           return all.wrong(36);
         }) == "");
+}
+
+TEST_CASE("kernels that draw are not taken for kernels that read", "[cuda]") {
+  CHECK(in_child(fakes(), [] {
+          return printed_for({"@jit\nfn f(x, y) { return (rand_like(x) * 2 + 1, y * 2 + 1) }",
+                              "x = zeros(4).cuda(); y = ones(3, 2).cuda()", "f(x, y);",
+                              "print(f(x, y)[1].tolist())"});
+        }) == "[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]\n");
 }

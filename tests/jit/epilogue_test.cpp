@@ -164,7 +164,8 @@ TEST_CASE("what is told of a kernel that takes a product along", "[jit][epilogue
   const FusedGraph fused = fuse(graph);
   CHECK(fused.fusion() == expected);
   CHECK(fusion_text(graph) == expected);
-  CHECK_THAT(loops_text(fused.graph), Catch::Contains("for [8, 4] in pieces of in0, vectors of 16 {\n"));
+  CHECK_THAT(text_of(loops_lines(fused.graph)),
+             Catch::Contains("for [8, 4] in pieces of in0, vectors of 16 {\n"));
   const std::vector<std::string> why = why_not_fused(graph);
   REQUIRE(why.size() == 1);
   CHECK(why[0] == "%z and %q are not one kernel: matmul is a call of a library");

@@ -103,7 +103,7 @@ TEST_CASE("many threads may call one compiled graph", "[jit][fused]") {
 }
 
 TEST_CASE("loops carry the names and places of the program", "[jit][fused]") {
-  CHECK(loops_text(fuse(of_a_program()).graph) ==
+  CHECK(text_of(loops_lines(fuse(of_a_program()).graph)) ==
         "kernel kernel_0 {\n"
         "  r4 = constant 1 : i64\n"
         "  for [8] in threads, vectors of 16 {\n"
@@ -120,12 +120,12 @@ TEST_CASE("loops carry the names and places of the program", "[jit][fused]") {
 
 TEST_CASE("code says which line of the program it belongs to", "[jit][fused]") {
   const Graph fused = fuse(of_a_program()).graph;
-  const std::string llvm = code_text(fused, Product::Source);
+  const std::string llvm = text_of(code_lines(fused, Product::Source));
   CHECK(count_of(llvm, "; kernel_0\ndefine i64 @kernel0(") == 1);
   CHECK(count_of(llvm, "  ; %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n  %y = fmul <16 x float> %x, %w\n") ==
         1);
   CHECK(count_of(llvm, "splat (float ") > 0);
-  const std::string assembly = code_text(fused, Product::Assembly);
+  const std::string assembly = text_of(code_lines(fused, Product::Assembly));
   CHECK(count_of(assembly, "# kernel_0\nkernel0:") == 1);
   CHECK(count_of(assembly, "  # %y = mul(%x, %w) : f32[8]  # demo.kiln:2:9\n") > 0);
   CHECK(count_of(assembly, "\tretq\n") == 1);
@@ -137,7 +137,8 @@ TEST_CASE("code says which line of the program it belongs to", "[jit][fused]") {
   }
   const Graph alone =
       parse_graph("graph functional f(%x: f32[8]) {\n  %y = exp(%x) : f32[8]\n  return %y\n}\n");
-  CHECK(code_text(fuse(alone).graph, Product::Source) == "nothing is fused: every op is a call of its own\n");
+  CHECK(text_of(code_lines(fuse(alone).graph, Product::Source)) ==
+        "nothing is fused: every op is a call of its own\n");
 }
 
 // Arithmetic with a mask is one instruction where the choice takes it when the comparison holds.
@@ -149,7 +150,7 @@ TEST_CASE("comparisons hold where the arithmetic counts", "[jit][fused]") {
                                                 "  %2 = ") +
                                     choice + " : f32[70]\n  return %2\n}\n");
     const FusedGraph fused = fuse(graph);
-    const std::string code = code_text(fused.graph, Product::Source);
+    const std::string code = text_of(code_lines(fused.graph, Product::Source));
     INFO(code);
     CHECK((count_of(code, "fcmp ole") > 0) == holds);
     CHECK((count_of(code, "fcmp ugt") > 0) == !holds);

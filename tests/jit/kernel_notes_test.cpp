@@ -12,7 +12,7 @@ using namespace kiln::jit;
 
 namespace {
 
-std::string loops_of(const std::string& graph) { return loops_text(outline(parse_graph(graph))); }
+std::string loops_of(const std::string& graph) { return text_of(loops_lines(outline(parse_graph(graph)))); }
 
 }  // namespace
 

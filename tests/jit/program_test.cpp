@@ -88,7 +88,7 @@ TEST_CASE("the program of a backward graph tells what is handed over to it", "[j
                             "  %c = add(%b, %a) : f32[3]\n"
                             "  return %a, %c\n"
                             "}\n"));
-  CHECK(program_text(graph, true) ==
+  CHECK(text_of(program_lines(graph, true)) ==
         "program f(saved %y: f32[3], grad %g: f32[3]) {\n"
         "  call     %a = mul_(%g, %y) : f32[3]              # over %g, releases %g\n"
         "  call     %b = cumsum(%y, dim=0) : f32[3]         # 12 B, releases %y\n"

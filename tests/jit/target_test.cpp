@@ -203,8 +203,8 @@ TEST_CASE("kernels stay with the target that made them", "[jit][target]") {
   CHECK(kernels_of(own.graph).at(0).target == &cpu_target());
   CHECK(other.loops().at(0).find("interleaved") == std::string::npos);
   CHECK(own.loops().at(0).find("16 interleaved") != std::string::npos);
-  CHECK(loops_text(other.graph).find("for rows of [100] in threads") != std::string::npos);
-  CHECK(code_text(other.graph, Product::Source).find("define i64 @kernel0(") != std::string::npos);
+  CHECK(text_of(loops_lines(other.graph)).find("for rows of [100] in threads") != std::string::npos);
+  CHECK(text_of(code_lines(other.graph, Product::Source)).find("define i64 @kernel0(") != std::string::npos);
   CHECK(code_bytes(other.graph) > 0);
 }
 

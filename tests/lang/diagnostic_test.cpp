@@ -36,7 +36,34 @@ TEST_CASE("the example of the prompt's description") {
         "   |         ^ ^ -- w2: f32[128, 10], from mlp.kiln:8\n"
         "   |         x: f32[32, 784], parameter of mlp\n"
         "help: `w1` is f32[784, 128]; did you mean `x @ w1`?\n"
-        "called from mlp.kiln:20:1 in train\n");
+        "called from mlp.kiln:20:1 in train\n"
+        "  | train()\n");
+}
+
+TEST_CASE("the line of the program comes before that of the library") {
+  const SourceFile program("mine.kiln", "fn f(x) = layer(x)\nf(1)\n"),
+      library("<nn>", "linear(x, w)\n", true);
+  Diagnostic d{"ShapeError", "no", {under(library, "x", "x: f32[2]")}, "", {}};
+  d.trace = {{d.labels[0].span, "Linear.call"},
+             {under(program, "layer(x)").span, "f"},
+             {under(program, "f(1)").span, ""}};
+  CHECK(d.library_calls() == 1);
+  CHECK(d.user_place().file == &program);
+  CHECK(render(d) ==
+        "ShapeError: no\n"
+        " --> mine.kiln:1:11\n"
+        "  |\n"
+        "1 | fn f(x) = layer(x)\n"
+        "  |           ^^^^^^^^\n"
+        " --> <nn>:1:8 in Linear.call\n"
+        "  |\n"
+        "1 | linear(x, w)\n"
+        "  |        ^ x: f32[2]\n"
+        "called from mine.kiln:2:1\n"
+        "  | f(1)\n");
+  CHECK(render(d, {.full_trace = true}).find("called from mine.kiln:1:11 in f\n") != std::string::npos);
+  d.trace.resize(1);  // the library alone
+  CHECK(d.user_place().file == &library);
 }
 
 TEST_CASE("several texts hang from the right") {

@@ -29,6 +29,43 @@ TEST_CASE("assignments") {
   });
 }
 
+TEST_CASE("patterns") {
+  const auto pattern = [](const std::string& text) {
+    const std::string whole = tree("match x { case " + text + " { } }");
+    const std::string before = "(match x (case ";
+    REQUIRE(whole.starts_with(before));
+    return whole.substr(before.size(), whole.rfind(" (block)))") - before.size());
+  };
+  CHECK(pattern("1") == "(value 1)");
+  CHECK(pattern("_") == "(any)");
+  CHECK(pattern("n if n > 1") == "(name n) if (compare n > 1)");
+  CHECK(pattern("1 | 2 | -3.5") == "(either (either (value 1) (value 2)) (value (- (float 3.5))))");
+  CHECK(pattern("[a, *b]") == "(sequence (name a) *(name b))");
+  CHECK(pattern("a, (b, none)") == "(sequence (name a) (sequence (name b) (value none)))");
+  CHECK(pattern("{\"k\": v, **r}") == "(mapping \"k\":(name v) (name r))");
+  CHECK(pattern("P(1, y=z) as p") == "(as p (struct P (value 1) y=(name z)))");
+  CHECK(pattern("nn.Linear") == "(value (. nn Linear))");
+  CHECK(tree("match x {\n case 1 { a }\n\n case 2 { b }; case _ { c } }") ==
+        "(match x (case (value 1) (block a)) (case (value 2) (block b)) (case (any) (block c)))");
+}
+
+TEST_CASE("words that came late are names where they can be no keywords") {
+  check_trees({
+      {"match = 1", "(= match 1)"},
+      {"match(x)", "(call match x)"},
+      {"match - 1", "(- match 1)"},
+      {"match.case", "(. match case)"},
+      {"match[0] = del", "(= (index match 0) del)"},
+      {"f(match, case=yield)", "(call f match case=yield)"},
+      {"del", "del"},
+      {"del += 1", "(+= del 1)"},
+      {"yield", "yield"},
+      {"finally = case", "(= finally case)"},
+      {"fn f() { yield -x; yield - x; match -x { case y { } } }",
+       "(fn f (block (yield (- x)) (- yield x) (match (- x) (case (name y) (block)))))"},
+  });
+}
+
 TEST_CASE("control flow") {
   check_trees({
       {"if c { a }", "(if c (block a) -)"},
@@ -46,6 +83,10 @@ TEST_CASE("control flow") {
       {"with a, b as c { d }", "(with a - b c (block d))"},
       {"try { a } catch err { b }", "(try (block a) err (block b))"},
       {"try { a } catch { b }", "(try (block a) - (block b))"},
+      {"try { a } finally { b }", "(try (block a) finally (block b))"},
+      {"try { a }\ncatch e { b }\nfinally { c }", "(try (block a) e (block b) finally (block c))"},
+      {"fn f() { yield 1, 2; yield }", "(fn f (block (yield (tuple 1 2)) (yield -)))"},
+      {"del x, d[k]", "(del x (index d k))"},
       {"throw \"text\"", "(throw \"text\")"},
       {"assert c, \"text\"", "(assert c \"text\")"},
       {"assert c", "(assert c -)"},

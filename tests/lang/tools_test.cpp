@@ -54,13 +54,16 @@ TEST_CASE("text is classified without gaps") {
   CHECK(classes("\"open") == "sssss");
   CHECK(classes("x $ y && !") == "n ! n !! !");
   CHECK(classes("true\n{}") == "kkkk bb");
+  CHECK(classes("match x {") == "kkkkk n b");
+  CHECK(classes("match = del") == "nnnnn o nnn");
+  CHECK(classes("f(case)") == "nbnnnnb");
   CHECK(classes("\xff\xfe") == "nn");
   CHECK(classes("") == "");
 }
 
 TEST_CASE("keywords are those of the language, sorted") {
   const auto& words = keywords();
-  CHECK(words.size() == 27);
+  CHECK(words.size() == 32);
   CHECK(std::is_sorted(words.begin(), words.end()));
   CHECK(std::binary_search(words.begin(), words.end(), "nonlocal"));
   CHECK(std::binary_search(words.begin(), words.end(), "is"));

@@ -38,7 +38,11 @@ KEPT_IN = {
     "readline": ("repl/",),
     "dnnl": ("tensor/cpu/",),
     "llvm": ("jit/llvm/",),
-    "nlohmann": ("interpreter/", "lang/"),
+    "pcre2": ("interpreter/host/",),
+    "cairo": ("interpreter/plot/raster/",),
+    "ft2build": ("interpreter/plot/raster/",),
+    "gif_lib": ("interpreter/plot/raster/",),
+    "nlohmann": ("interpreter/", "lang/", "repl/page/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
 # What places leave to others: what a device likes is known to its target, and to no pass or loop nest.

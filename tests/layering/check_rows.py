@@ -21,13 +21,16 @@ OTHER_WORDS = {
     "interpreter/capture/observe_call.cpp": "index",
     "interpreter/capture/observe_attributes.cpp": "shape",
     "interpreter/capture/observe_numbers.cpp": "max min pow",
-    "interpreter/capture/rules.cpp": "abs all any copy index max min pow round shape slice sum",
+    "interpreter/capture/rules.cpp": "abs add all any copy index max min pow round shape slice sum",
     "interpreter/text/describe.cpp": "slice",
     "interpreter/files/npy.cpp": "shape",
     "interpreter/files/safetensors.cpp": "shape",
     "interpreter/host/list_methods.cpp": "index",
     "interpreter/host/math.cpp": "max min",
     "interpreter/host/plain_methods.cpp": "index trace",
+    "interpreter/host/regex.cpp": "full",
+    "interpreter/profile.cpp": "cat",  # a field of the trace
+    "interpreter/host/plot_call.cpp": "linear log",  # scales of axes
     "interpreter/host/str_case_methods.cpp": "fill",
     "interpreter/host/str_methods.cpp": "sub",
     "interpreter/host/tensor_methods.cpp": "shape",

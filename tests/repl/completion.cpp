@@ -96,6 +96,9 @@ TEST_CASE("commands, topics, modules") {
   CHECK(tab.offers("?sof", "softmax"));
   CHECK(tab(":pass cs") == std::vector<std::string>{"cse"});
   CHECK(tab.offers(":pass cse sof", "softmax"));
+  tab.session.eval("register_pass(\"mine\", g => g)");
+  CHECK(tab(":pass mi") == std::vector<std::string>{"mine"});
+  CHECK(tab(":lesson n") == std::vector<std::string>{"next"});
   CHECK(tab.offers(":diff f(x) cap", "captured"));
   CHECK_FALSE(tab.offers(":diff cap", "captured"));
   CHECK(tab.offers("import n", "nn"));

@@ -1,11 +1,8 @@
-// Pages and pictures of graphs, written to files.
+// Pictures of graphs, written to files; what a page holds is tested in call_pages.cpp.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 
-#include "interpreter/values/graph_value.h"
-#include "jit/graph/text.h"
-#include "repl/graph_page.h"
 #include "repl/session.h"
 
 using namespace kiln::repl;
@@ -26,17 +23,6 @@ struct Folder {
 };
 
 }  // namespace
-
-TEST_CASE("nodes and source lines of a page carry their places") {
-  const kiln::interp::Value graph = kiln::interp::make_graph(kiln::jit::parse_graph(kText));
-  const std::string page = graph_page("f(x)", {"a<b.kiln", 2, "fn f(x) {\n  x < 1\n}"},
-                                      {{"functional", graph}, {"llvm", "ret\n"}});
-  CHECK(page.find("<div data-l=\"a&lt;b.kiln:3\">  x &lt; 1</div>") != std::string::npos);
-  CHECK(page.find("<div data-l=\"a&lt;b.kiln:3\" data-p=\"a&lt;b.kiln:3:7\" title=") != std::string::npos);
-  CHECK(page.find(">  %a = lt(%x, 1) : bool[2]</div>") != std::string::npos);
-  CHECK(page.find("<h2>llvm</h2>\n<div>ret</div>") != std::string::npos);
-  CHECK(page.find("http") == std::string::npos);  // nothing is loaded from elsewhere
-}
 
 TEST_CASE("a graph is written as a page and for Graphviz") {
   const Folder folder;

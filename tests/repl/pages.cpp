@@ -100,7 +100,10 @@ TEST_CASE("ops and host functions are explained, their source is ours") {
   CHECK(asked("?relu_").find("Writes into its first argument") != std::string::npos);
   CHECK(asked("?list.append").find("append(") == 0);
   CHECK(asked("?append").find("method of list") != std::string::npos);
-  CHECK(asked("??relu").find("part of kiln itself") != std::string::npos);
+  CHECK(asked("??relu").find("return x <= T(0) ? T(0) : x;") != std::string::npos);
+  CHECK(asked("??relu").find("for a gradient g of the result y: drop(y <= 0.0, g)") != std::string::npos);
+  CHECK(asked("??softmax").find("row `softmax` of the op table") != std::string::npos);
+  CHECK(asked("??print").find("part of kiln itself") != std::string::npos);
   CHECK(asked("?:time").find(":time e") == 0);
   CHECK(asked("?nn").find("module") != std::string::npos);
   CHECK(asked("??nn.Linear").find("fn init(") != std::string::npos);

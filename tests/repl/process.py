@@ -296,6 +296,50 @@ class Interrupting(unittest.TestCase):
         self.interrupted("sleep.kiln")
 
 
+class Pictures(unittest.TestCase):
+    PROGRAM = "for _ in range(2) { plot([1, 2], width=20, height=5) }"
+
+    def shown(self, answer, typed_ahead=b"", program=PROGRAM, **changes):
+        """What a terminal is sent that answers the question for its attributes so, and how often it is asked."""
+        ours, theirs = pty.openpty()
+        os.write(ours, typed_ahead)
+        process = subprocess.Popen([KILN, "-e", program], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+                                   env=environment(**{"TERM": "xterm", **changes}), cwd=FOLDER)
+        os.close(theirs)
+        received, asked = b"", 0
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            received += part
+            if received.count(b"\x1b[c") > asked:
+                asked += 1
+                os.write(ours, answer)
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        return received, asked
+
+    def test_as_the_terminal_can(self):
+        sixels, asked = self.shown(b"\x1b[?62;4;22c")
+        self.assertEqual((sixels.count(b"\x1bP0;1q"), asked), (2, 1))
+        kitty, asked = self.shown(b"\x1b_Gi=31;OK\x1b\\\x1b[?62;c")
+        self.assertEqual((kitty.count(b"a=T,f=100"), asked), (2, 1))
+        text, asked = self.shown(b"\x1b[?1;2c")
+        self.assertEqual((text.count("└".encode()), asked), (2, 1))
+
+    def test_a_curve_grows_below_a_bar(self):
+        program = "l = [1]\nfor i in progress(range(3), curve=l) { l.append(i); sleep(0.15) }\nprint(\"after\")"
+        drawn, _ = self.shown(b"", program=program)
+        self.assertGreaterEqual(drawn.count("└".encode()), 2)
+        self.assertRegex(drawn, rb"\x1b\[(\d)A\r\x1b\[\1B\r\nafter\r\n$")
+
+    def test_nothing_is_asked_where_the_answer_would_be_lost(self):
+        for more in ({"TERM": "dumb"}, {"NO_COLOR": "1"}, {"typed_ahead": b"1 + 1\n"}):
+            text, asked = self.shown(b"", **more)
+            self.assertEqual((text.count("└".encode()), asked), (2, 0), more)
+
+
 class Files(unittest.TestCase):
     def test_a_path_ends_where_it_says(self):
         for call in ["save(\"victim\\u{0}.npy\", ones(3))", "load(\"victim\\u{0}.npy\")", "open(\"victim\\u{0}\", \"w\")",

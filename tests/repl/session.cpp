@@ -10,20 +10,13 @@
 #include "repl/command.h"
 #include "tensor/error.h"
 #include "tensor/parallel.h"
+#include "tests/repl/talk.h"
 
 using namespace kiln::repl;
 
 namespace {
 
 Session::Options plain() { return {}; }
-
-struct Talk {
-  Session session{plain()};
-  std::string operator()(std::string_view entry) {
-    const Result result = session.eval(entry);
-    return result.output + result.diagnostics;
-  }
-};
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -182,6 +175,28 @@ TEST_CASE("a mistyped command names the nearest") {
   CHECK(talk(":tmie 1") == "NameError: there is no command `:tmie`\nhelp: did you mean `:time`?\n");
   CHECK(talk(":xyzzy").find("`:help` lists the commands") != std::string::npos);
   CHECK(talk(":").starts_with("NameError"));
+}
+
+TEST_CASE("words of other prompts do what they do there") {
+  Talk talk;
+  CHECK(talk("relu?") == talk("?relu"));
+  talk("fn double(x) = 2 * x");
+  CHECK(talk("double??") == talk("??double"));
+  for (const std::string_view each : {"exit", "quit", ":q", ":exit", ":quit"})
+    CHECK(Session({}).eval(each).status == Status::Quit);
+  CHECK(Session({}).eval(":q 3").exit_code == 3);
+  talk("quit = 7");
+  CHECK(talk("quit") == "7\n");
+  CHECK(talk("!exit 3") == "exit code 3\n");
+  CHECK(talk("!true").empty());
+  CHECK(talk("1 != 2") == "true\n");
+}
+
+TEST_CASE("several commands in one entry are several") {
+  Talk talk;
+  talk("x = 1");
+  CHECK(talk(":type x\n:type x + 0.5\n") == "int\nfloat\n");
+  CHECK(talk(":type (1 +\n  0.5)\n") == "float\n");
 }
 
 TEST_CASE("timing prints times") {

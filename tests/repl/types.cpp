@@ -89,10 +89,23 @@ TEST_CASE("types agree with values") {
 
 TEST_CASE("nothing runs") {
   Asked asked;
-  CHECK(asked("f(1)").starts_with("not known without running: `f` is a function of the program"));
   CHECK(asked("print(1)") == "none\n");
-  CHECK(asked.session.eval("calls[0]").output == "0\n");
+  CHECK(asked.session.eval("x.add_(1); 7").output == "7\n");
+  CHECK(asked("x.add_(1)") == "f32[3, 4]\n");
+  CHECK(asked.session.eval("x[0, 0].item()").output == "1.0\n");
   CHECK(asked("x[mask]").starts_with("not known without running: a mask"));
+}
+
+TEST_CASE("a function of the program runs on types alone") {
+  Asked asked;
+  CHECK(asked("f(1)") == "int\n");
+  CHECK(asked("f(x)") == "f32[3, 4]\n");
+  asked.session.eval(
+      "fn layer(a, b=w) { print(a.shape); return (a @ b).relu() }\nfn read(a) = a.sum().item()");
+  CHECK(asked("layer(x)") == "f32[3, 5]\n");
+  CHECK(asked("layer(x.t(), b=x)") == "f32[4, 4]\n");
+  CHECK(asked("layer(w)").find("ShapeError: cannot multiply f32[4, 5] by f32[4, 5]") == 0);
+  CHECK(asked("read(x)").starts_with("not known without running: `read` asks for elements"));
 }
 
 TEST_CASE("what would fail is said, with carets") {

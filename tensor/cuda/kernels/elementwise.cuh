@@ -5,52 +5,9 @@
 
 #include "tensor/cuda/kernels/elementwise_job.h"
 #include "tensor/cuda/kernels/nest.cuh"
+#include "tensor/cuda/kernels/vectors.cuh"
 
 namespace kiln::cuda {
-
-// ---- Vectors ----
-
-template <class T, int kWidth>
-struct Vector {
-  T at[kWidth];
-};
-
-// What moves so many bytes by one instruction.
-template <int kBytes>
-struct WordOf;
-template <>
-struct WordOf<1> {
-  using type = unsigned char;
-};
-template <>
-struct WordOf<2> {
-  using type = unsigned short;
-};
-template <>
-struct WordOf<4> {
-  using type = unsigned;
-};
-template <>
-struct WordOf<8> {
-  using type = uint2;
-};
-template <>
-struct WordOf<16> {
-  using type = uint4;
-};
-
-template <class T, int kWidth>
-KILN_MATH Vector<T, kWidth> load_vector(const void* data, Count place) {
-  using Word = typename WordOf<sizeof(T) * kWidth>::type;
-  const Word word = *reinterpret_cast<const Word*>(static_cast<const T*>(data) + place);
-  using Loaded = Vector<T, kWidth>;
-  return __builtin_bit_cast(Loaded, word);
-}
-template <class T, int kWidth>
-KILN_MATH void store_vector(void* data, Count place, const Vector<T, kWidth>& vector) {
-  using Word = typename WordOf<sizeof(T) * kWidth>::type;
-  *reinterpret_cast<Word*>(static_cast<T*>(data) + place) = __builtin_bit_cast(Word, vector);
-}
 
 // ---- Operands ----
 

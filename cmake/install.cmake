@@ -1,0 +1,27 @@
+# Where an installed Kiln lies: the program, with its compiler for the CPU and what draws its pictures beside it, in
+# lib/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
+# scripts/package.
+include(GNUInstallDirs)
+install(TARGETS kiln kiln_llvm kiln_raster RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+install(CODE "
+  file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
+  file(CREATE_LINK ../${CMAKE_INSTALL_LIBDIR}/kiln/kiln \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/kiln\" SYMBOLIC)
+  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/packaging/manual ${PROJECT_BINARY_DIR}/kiln
+                  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/kiln.1\" COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/kiln.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME kiln)
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/_kiln DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME kiln)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The Kiln developers <kiln@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "a language and a prompt for tensor programs")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Runs tensor programs eagerly, compiles what is hot, differentiates it, and shows every stage.")
+set(CPACK_DEBIAN_PACKAGE_SECTION math)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+include(CPack)

@@ -1,0 +1,47 @@
+#include "interpreter/plot/raster.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "interpreter/values/raise.h"
+
+#define KILN_AS_TEXT_(name) #name
+#define KILN_AS_TEXT(name) KILN_AS_TEXT_(name)
+
+namespace kiln::interp::plot {
+namespace {
+
+// Where the build put it, else beside the program.
+std::string library_path() {
+  if (access(KILN_RASTER_LIBRARY, R_OK) == 0) return KILN_RASTER_LIBRARY;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return (program.parent_path() / "libkiln_raster.so").string();
+}
+
+const RasterLibrary* opened() {
+  const std::string path = library_path();
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const table = library != nullptr ? dlsym(library, KILN_AS_TEXT(KILN_RASTER_TABLE)) : nullptr;
+  if (table == nullptr) {
+    const char* const reason = dlerror();
+    raise("RuntimeError",
+          fmt::format("pictures cannot be drawn as pixels: {}", reason != nullptr ? reason : path),
+          "save as .svg, which needs no library; libkiln_raster.so of the same build belongs beside the "
+          "program");
+  }
+  return static_cast<const RasterLibrary*>(table);
+}
+
+}  // namespace
+
+const RasterLibrary& raster() {
+  static const RasterLibrary* const library = opened();
+  return *library;
+}
+
+}  // namespace kiln::interp::plot

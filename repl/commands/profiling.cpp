@@ -1,0 +1,143 @@
+// The command that shows where time goes: profile.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+
+#include "interpreter/profile.h"
+#include "interpreter/vm/impl.h"
+#include "repl/command.h"
+#include "repl/table.h"
+#include "repl/terminal.h"
+#include "repl/units.h"
+#include "repl/write_text.h"
+#include "tensor/backend.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Profile;
+using timeline::Kind;
+
+constexpr std::size_t kMostOps = 20;
+constexpr std::uint32_t kMostApart = 3;  // lines without ops that are shown between two with ops
+
+std::string share_text(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.0f} %", part / whole * 100) : "-";
+}
+
+std::string summary_text(const Profile& profile) {
+  std::string text = duration_text(profile.total);
+  const auto add = [&](std::string_view what, double seconds) {
+    if (seconds > 0)
+      text += fmt::format(", {} {} ({})", what, duration_text(seconds), share_text(seconds, profile.total));
+  };
+  add("ops", profile.all_ops());
+  add("interpreter", profile.phase(Kind::Run));
+  add("capture", profile.phase(Kind::Capture));
+  add("kernels", profile.phase(Kind::Compile));
+  add("waiting for kernels", profile.phase(Kind::Wait));
+  add("parse and bytecode", profile.phase(Kind::Parse) + profile.phase(Kind::Bytecode));
+  if (profile.compiled_behind > 0)
+    text += fmt::format(", beside it kernels {}", duration_text(profile.compiled_behind));
+  return text + "\n";
+}
+
+std::string ops_table(const Profile& profile, bool color) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t k = 0; k < std::min(profile.ops.size(), kMostOps); ++k) {
+    const Profile::Op& op = profile.ops[k];
+    rows.push_back({(op.is_compiled ? "compiled: " : "") + op.name, std::to_string(op.calls),
+                    duration_text(op.seconds), share_text(op.seconds, profile.total)});
+  }
+  std::string text = table_text({{"op"}, {"calls", true}, {"time", true}, {"share", true}}, rows, color);
+  if (profile.ops.size() > kMostOps) text += fmt::format("and {} more\n", profile.ops.size() - kMostOps);
+  return text;
+}
+
+// The lines of one file that ran ops, and those between them, with their time in the margin.
+std::string margin_of(Session& session, const std::string& file,
+                      const std::map<int, const Profile::Line*>& lines, double total) {
+  const lang::SourceFile* const source = session.interpreter().impl().modules.source(file);
+  std::string text = paint(file, style::kHeading, session.color()) + "\n";
+  int last = 0;
+  const auto show = [&](int number, const Profile::Line* line) {
+    const std::string_view code =
+        source != nullptr ? source->line(static_cast<std::uint32_t>(number)) : std::string_view();
+    const std::string margin = line == nullptr
+                                   ? std::string(25, ' ')
+                                   : fmt::format("{:>9} {:>5} {:>8}x", duration_text(line->seconds),
+                                                 share_text(line->seconds, total), line->calls);
+    // "µ" is two bytes and one column.
+    const bool has_micro = margin.find("µ") != std::string::npos;
+    text += paint(margin + std::string(has_micro ? 1 : 0, ' '), style::kCode, session.color()) +
+            fmt::format(" {:>4} | {}\n", number, code);
+  };
+  for (const auto& [number, line] : lines) {
+    if (last != 0 && number - last > static_cast<int>(kMostApart) + 1) {
+      text += std::string(28, ' ') + "… |\n";
+    } else if (last != 0) {
+      for (int between = last + 1; between < number; ++between) show(between, nullptr);
+    }
+    show(number, line);
+    last = number;
+  }
+  return text;
+}
+
+std::string lines_text(Session& session, const Profile& profile) {
+  std::map<std::string, std::map<int, const Profile::Line*>> files;
+  for (const Profile::Line& each : profile.lines) files[each.file][each.number] = &each;
+  std::string text;
+  for (const auto& [file, lines] : files) text += margin_of(session, file, lines, profile.total);
+  return text;
+}
+
+Profile profile_of_text(Session& session, std::string_view text) {
+  timeline::Recording recording(timeline::Detail::Ops);
+  const auto start = std::chrono::steady_clock::now();
+  session.run(text);
+  synchronize_devices();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return interp::profile_of(recording.stop(), took.count());
+}
+
+// "f(x) trace.json": the expression, and the file at its end if there is one.
+std::pair<std::string_view, std::string> split_file(std::string_view text) {
+  constexpr std::string_view kEnding = ".json";
+  const std::size_t blank = text.find_last_of(" \t");
+  if (!text.ends_with(kEnding) || blank == std::string_view::npos) return {text, ""};
+  return {trim(text.substr(0, blank)), std::string(text.substr(blank + 1))};
+}
+
+void profile(Session& session, std::string_view argument) {
+  if (argument.empty()) usage_error(*find_command("profile"), "give something to run");
+  const auto [text, file] = split_file(argument);
+  const Profile profile = profile_of_text(session, text);
+  session.write(summary_text(profile));
+  if (!profile.ops.empty()) session.write(ops_table(profile, session.color()));
+  if (!profile.lines.empty()) session.write(lines_text(session, profile));
+  if (file.empty()) return;
+  write_text(file, interp::trace_text(profile.events));
+  session.write(fmt::format("wrote {}, which Perfetto opens (ui.perfetto.dev)\n", file));
+}
+
+constexpr std::array<Command, 1> kCommands{{
+    {"profile", "e [file.json]", "Timing", "run once; time by op and by line",
+     "Each op is timed, also within compiled code, where those of a kernel are one row. The time of a line "
+     "is\n"
+     "that of the ops that it runs, not of the interpreter between them; the ops of a kernel count for the "
+     "line\n"
+     "of the last. On a card each op is waited for. With a file, all of it is written as a trace, with the\n"
+     "phases of compilation and the work of each thread. `profile(() => e)` is the same in a program.\n\n"
+     "kiln> x = rand(100, 100)\nkiln> :profile (x @ x).relu().sum()\n",
+     profile},
+}};
+
+}  // namespace
+
+std::span<const Command> profiling_commands() { return kCommands; }
+
+}  // namespace kiln::repl

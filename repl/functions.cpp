@@ -1,0 +1,90 @@
+#include "repl/functions.h"
+
+#include <fmt/format.h>
+
+#include "interpreter/host/record.h"
+#include "interpreter/values/natives.h"
+#include "interpreter/vm/arguments.h"
+#include "repl/definition.h"
+#include "repl/documentation.h"
+#include "repl/op_row.h"
+#include "repl/variables.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Interpreter;
+using interp::Tag;
+using interp::Value;
+using Args = std::span<Value>;
+
+Value who(Interpreter& interpreter, Args) {
+  static const Value* const type =
+      new Value(interp::host::record_type("Variable",
+                                          "A variable: `name`, `value`, `type` in words, `device` and "
+                                          "`bytes` of a tensor, and what it `aliases`.",
+                                          {"name", "value", "type", "device", "bytes", "aliases", "text"}));
+  std::vector<Value> all;
+  for (const Variable& each : variables(interpreter)) {
+    const std::string described = interp::describe(each.value);
+    all.push_back(interp::host::make_record(
+        *type, {Value(each.name), each.value, Value(described),
+                each.device.empty() ? Value() : Value(each.device), each.bytes ? Value(*each.bytes) : Value(),
+                Value(each.aliases), Value(fmt::format("{}: {}", each.name, described))}));
+  }
+  return interp::host::list_value(std::move(all));
+}
+
+// Of a name in a text, or of a function, struct or module itself.
+Value doc(Interpreter& interpreter, Args a) {
+  const std::string name = a[0].is(Tag::Str) ? interp::host::text_argument(a[0], "name")
+                                             : interpreter.str(interpreter.attribute(a[0], "name"));
+  const auto page = find_page(*Session::current(), name);
+  if (!page) unknown_name(*Session::current(), name);
+  return Value(render(*page, false));
+}
+
+Value source(Interpreter&, Args a) {
+  Value of = a[0];
+  if (of.is(Tag::Str)) {
+    const std::string& name = interp::host::text_argument(of, "f");
+    const auto found = find_documented(*Session::current(), name);
+    if (!found && !find_page(*Session::current(), name)) unknown_name(*Session::current(), name);
+    of = found ? *found : Value();
+  }
+  const auto definition = definition_of(of);
+  if (!definition && !rows_of(of).empty()) return Value(rows_of(of));
+  if (!definition)
+    interp::raise("ValueError", "its source is part of kiln itself",
+                  "functions and structs of programs have source");
+  return Value(definition->text);
+}
+
+constexpr interp::NativeDef kNatives[] = {
+    {"who()",
+     "The variables of the main program: a list, each with `name value type device bytes aliases`. `:who` "
+     "prints "
+     "them.",
+     who},
+    {"doc(name)",
+     "Signature, documentation and examples of what a name means, as text; `?name` prints it.\n"
+     ">>> doc(\"relu\").split(\"\\n\")[0]\n'relu(x: tensor)'",
+     doc},
+    {"source(f)",
+     "The text that defined a function or struct, given itself or by name; of an op its row in the op table. "
+     "`??name` prints it.\n"
+     ">>> fn double(x) = 2 * x\n>>> source(double)\n'fn double(x) = 2 * x'",
+     source},
+};
+
+}  // namespace
+
+void install_functions(Session& session) {
+  for (const interp::NativeDef& each : kNatives) {
+    const Value function = interp::make_native(each);
+    const_cast<interp::Module&>(session.interpreter().prelude())
+        .set(function.as<interp::Native>().name, function);
+  }
+}
+
+}  // namespace kiln::repl

@@ -1,0 +1,190 @@
+#include "tensor/timeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <set>
+
+#include "tensor/error.h"
+
+namespace kiln::timeline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What one thread has told. It outlives its thread.
+struct Told {
+  std::mutex mutex;
+  std::vector<Event> events;
+};
+
+struct State {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Told>> threads;
+  std::set<std::string, std::less<>> files;
+  std::function<Line()> line_source;
+  std::atomic<std::int64_t> number{0};  // of the recording
+  std::atomic<Clock::rep> start{0};
+  std::atomic<int> compiling{0};  // spans of compilation that are open
+};
+State& state() {
+  static State only;
+  return only;
+}
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count() -
+         state().start.load(std::memory_order_relaxed);
+}
+
+struct Mine {
+  std::shared_ptr<Told> told;
+  std::int64_t recording = -1;
+  int thread = 0;
+  const Event* innermost = nullptr;
+};
+thread_local Mine mine;
+
+// A thread has a list of its own in each recording.
+Mine& joined() {
+  State& all = state();
+  const std::int64_t recording = all.number.load(std::memory_order_acquire);
+  if (mine.recording == recording) return mine;
+  const std::lock_guard lock(all.mutex);
+  mine.told = std::make_shared<Told>();
+  mine.recording = recording;
+  mine.thread = static_cast<int>(all.threads.size());
+  mine.innermost = nullptr;
+  all.threads.push_back(mine.told);
+  return mine;
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) {
+  switch (kind) {
+    case Kind::Parse:
+      return "parse";
+    case Kind::Bytecode:
+      return "bytecode";
+    case Kind::Run:
+      return "run";
+    case Kind::Capture:
+      return "capture";
+    case Kind::Compile:
+      return "compile";
+    case Kind::Wait:
+      return "wait";
+    case Kind::Op:
+      return "op";
+    case Kind::Kernel:
+      return "kernel";
+    case Kind::Share:
+      break;
+  }
+  return "share";
+}
+
+Line line_of(std::string_view file, int number) {
+  if (file.empty()) return {};
+  thread_local const std::string* latest = nullptr;
+  if (latest == nullptr || *latest != file) {
+    State& all = state();
+    const std::lock_guard lock(all.mutex);
+    auto found = all.files.find(file);
+    if (found == all.files.end()) found = all.files.emplace(file).first;
+    latest = &*found;
+  }
+  return {latest, number};
+}
+
+void set_line_source(std::function<Line()> source) { state().line_source = std::move(source); }
+
+Recording::Recording(Detail detail) {
+  State& all = state();
+  {
+    const std::lock_guard lock(all.mutex);
+    if (records(Detail::Phases))
+      throw OpError(ErrorKind::Value, "time is being recorded already", {},
+                    "end the recording around this one");
+    all.threads.clear();
+    all.start = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+    all.number.fetch_add(1, std::memory_order_release);
+    detail::wanted = detail;
+  }
+  joined();
+}
+
+Recording::~Recording() { static_cast<void>(stop()); }
+
+std::vector<Event> Recording::stop() {
+  detail::wanted = Detail::None;
+  return take();
+}
+
+std::vector<Event> Recording::take() {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  std::vector<Event> events;
+  for (const auto& each : all.threads) {
+    const std::lock_guard told(each->mutex);
+    std::move(each->events.begin(), each->events.end(), std::back_inserter(events));
+    each->events.clear();
+  }
+  // An outer span ends after those inside of it, and so is taken down behind them.
+  std::stable_sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tuple(a.thread, a.begin, -a.end) < std::tuple(b.thread, b.begin, -b.end);
+  });
+  return events;
+}
+
+void Span::begin(Kind kind, std::string_view name, const Line* line) {
+  Mine& thread = joined();
+  const auto is_in = [&thread](Kind outer) {
+    return thread.innermost != nullptr && thread.innermost->kind == outer;
+  };
+  // Of an op within a kernel the instruction is told that it belongs to.
+  if (kind == Kind::Op && (is_in(Kind::Kernel) || !(records(Detail::Ops) || is_in(Kind::Capture)))) return;
+  event_ = std::make_unique<Event>();
+  event_->kind = kind;
+  event_->name = name;
+  if (line != nullptr) {
+    event_->line = *line;
+  } else if (const auto& ask = state().line_source; ask) {
+    event_->line = ask();
+  }
+  event_->thread = thread.thread;
+  outer_ = std::exchange(thread.innermost, event_.get());
+  if (kind == Kind::Compile) ++state().compiling;
+  event_->begin = now();
+}
+
+void Span::end() {
+  event_->end = now();
+  if (event_->kind == Kind::Compile) --state().compiling;
+  if (mine.innermost == event_.get()) mine.innermost = outer_;
+  if (state().number.load(std::memory_order_acquire) != mine.recording || !records(Detail::Phases)) return;
+  const std::lock_guard lock(mine.told->mutex);
+  mine.told->events.push_back(std::move(*event_));
+}
+
+bool is_compiling() { return state().compiling.load() > 0; }
+
+const Event* innermost() { return records(Detail::Phases) ? joined().innermost : nullptr; }
+
+std::vector<std::int64_t> own_times(const std::vector<Event>& events) {
+  std::vector<std::int64_t> own;
+  std::vector<std::size_t> around;  // the spans that are open, outermost first
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    while (!around.empty() &&
+           (events[around.back()].thread != event.thread || events[around.back()].end < event.end))
+      around.pop_back();
+    if (!around.empty()) own[around.back()] -= event.duration();
+    own.push_back(event.duration());
+    around.push_back(i);
+  }
+  return own;
+}
+
+}  // namespace kiln::timeline

@@ -1,0 +1,117 @@
+// The timeline: what is taken down, on which thread, and whose time is whose.
+#include "tensor/timeline.h"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <thread>
+
+#include "tensor/functions.h"
+#include "tensor/parallel.h"
+
+namespace kiln::timeline {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Event>& events, Kind kind) {
+  std::vector<std::string> names;
+  for (const Event& each : events) {
+    if (each.kind == kind) names.push_back(each.name);
+  }
+  return names;
+}
+
+TEST_CASE("nothing is taken down without a recording", "[timeline]") {
+  {
+    const Span before(Kind::Compile, "before");
+  }
+  Recording recording(Detail::Ops);
+  CHECK(recording.stop().empty());
+  {
+    const Span after(Kind::Compile, "after");
+  }
+  Recording next(Detail::Ops);
+  CHECK(next.stop().empty());
+}
+
+TEST_CASE("spans are in the order in which they began, and own what is not inside of them", "[timeline]") {
+  Recording recording(Detail::Phases);
+  {
+    const Span outer(Kind::Capture, "outer");
+    {
+      const Span first(Kind::Compile, "first");
+    }
+    {
+      const Span second(Kind::Compile, "second");
+      const Span inside(Kind::Wait, "inside");
+    }
+  }
+  const std::vector<Event> events = recording.stop();
+  REQUIRE(events.size() == 4);
+  CHECK(events[0].name == "outer");
+  CHECK(events[1].name == "first");
+  CHECK(events[2].name == "second");
+  CHECK(events[3].name == "inside");
+  const std::vector<std::int64_t> own = own_times(events);
+  CHECK(own[0] == events[0].duration() - events[1].duration() - events[2].duration());
+  CHECK(own[2] == events[2].duration() - events[3].duration());
+  CHECK(own[3] == events[3].duration());
+}
+
+TEST_CASE("ops are taken down when they are asked for, or while capture runs them", "[timeline]") {
+  const Tensor x = ops::ones(Dims{4});
+  Recording phases(Detail::Phases);
+  static_cast<void>(ops::exp(x));
+  {
+    const Span capture(Kind::Capture, "f");
+    static_cast<void>(ops::sin(x));
+  }
+  CHECK(names_of(phases.stop(), Kind::Op) == std::vector<std::string>{"sin"});
+  Recording all(Detail::Ops);
+  static_cast<void>(ops::exp(x));
+  CHECK(names_of(all.stop(), Kind::Op) == std::vector<std::string>{"exp"});
+}
+
+TEST_CASE("a line that is given with a span is kept, and files are kept once", "[timeline]") {
+  const Line line = line_of("a.kiln", 7);
+  CHECK(line.file == line_of(std::string("a.") + "kiln", 8).file);
+  Recording recording(Detail::Ops);
+  {
+    const Span span(Kind::Kernel, "exp add", line);
+  }
+  const std::vector<Event> events = recording.stop();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].line == line);
+}
+
+TEST_CASE("other threads tell what they do on tracks of their own", "[timeline]") {
+  Recording recording(Detail::Phases);
+  {
+    const Span here(Kind::Compile, "here");
+  }
+  std::thread([] { const Span there(Kind::Compile, "there"); }).join();
+  const std::vector<Event> events = recording.stop();
+  REQUIRE(events.size() == 2);
+  CHECK(events[0].thread == 0);
+  CHECK(events[1].thread == 1);
+}
+
+TEST_CASE("events may be taken while a recording goes on, and what is compiled is known", "[timeline]") {
+  Recording recording(Detail::Phases);
+  CHECK_FALSE(is_compiling());
+  {
+    const Span span(Kind::Compile, "open");
+    CHECK(is_compiling());
+    CHECK(recording.take().empty());
+  }
+  CHECK_FALSE(is_compiling());
+  CHECK(recording.take().size() == 1);
+  CHECK(recording.stop().empty());
+}
+
+TEST_CASE("one recording at a time", "[timeline]") {
+  Recording recording(Detail::Phases);
+  CHECK_THROWS_WITH(Recording(Detail::Ops), Catch::Contains("recorded already"));
+}
+
+}  // namespace
+}  // namespace kiln::timeline
