@@ -21,7 +21,7 @@ TEST_CASE("compiled reductions down columns have the CPU's bits on a card", "[cu
                "@jit\nfn both_ways(x) { y = x.softmax(-1); return (y.log(), (y + 1).sum(0), "
                "(x - x.mean(-1, true)).sum(0) * 2, y) }",
                "@jit\nfn of_each(x) { y = dropout(x, 0.5) + 1; return (y.sum(1), y.amin(1) * 2) }",
-               "print(agree(down, [[70, 40], [4100, 3], [1, 9], [70, 1]]))",
+               "print(agree(down, [[70, 40], [4100, 3], [1, 9]]))",
                "@jit\nfn plain(x) { return ((x + 1).sum(0) * 3, x * 2) }",
                "print(agree(plain, [[0, 5], [5, 0]]), agree(x => plain(x.t()), [[40, 50]]))",
                "print(agree(both_ways, [[70, 40], [4100, 3]]))",
