@@ -41,6 +41,7 @@ void TimedInstruction::begin(std::span<const Program::Instruction> together) {
   for (const Program::Instruction& each : together) {
     if (each.op != nullptr) add_ops(*each.op, names);
   }
+  if (names.empty()) names.emplace_back("constant");  // what an instruction without an op makes
   const Place& place = node->place;
   span_.emplace(timeline::Kind::Kernel, joined(names), timeline::line_of(place.file.get(), place.line));
 }
