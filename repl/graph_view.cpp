@@ -8,20 +8,11 @@
 #include "jit/graph/diff.h"
 #include "jit/graph/text.h"
 #include "repl/command.h"
+#include "repl/lines.h"
 #include "repl/terminal.h"
 
 namespace kiln::repl {
 namespace {
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 // A line of a graph with its comment in the background.
 std::string painted(std::string_view line, bool color) {

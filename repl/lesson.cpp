@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "repl/command.h"
+#include "repl/lines.h"
 #include "tensor/error.h"
 
 namespace kiln::repl {
@@ -12,16 +13,6 @@ namespace {
 
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kExercise = "Exercise: ";
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 // What stands between two marks, and a place behind it; throws when one is missing.
 std::string_view between(std::string_view text, std::string_view from, std::string_view to,

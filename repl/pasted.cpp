@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lang/parse.h"
+#include "repl/lines.h"
 
 namespace kiln::repl {
 namespace {
@@ -34,14 +35,11 @@ bool strip_prompt(std::string_view& line) {
   return false;
 }
 
+// Without what other systems end lines with beside.
 std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
+  std::vector<std::string_view> lines = lines_of(text);
+  for (std::string_view& line : lines) {
     if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.push_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
 }

@@ -15,7 +15,7 @@ namespace kiln::repl {
 // local to it. What the call of a function takes is left out of all times.
 class Stopwatch {
  public:
-  // Throws UserError for text that is none of the language.
+  // Throws UserError (SyntaxError) for text that does not parse.
   Stopwatch(Session& session, std::string_view text);
 
   // Runs until nothing is compiled any more, and decides how many loops take `seconds`. Throws what the text

@@ -21,7 +21,7 @@ struct ValuePlan {
     List,
     Tuple,
     Dict,  // keys and values in turn
-    Set,   // likewise, as of the dict that it is
+    Set,   // a dict without values
     Slice,
     Instance,  // of the struct `value`; the parts are declared fields, then the others in the order of
                // `names`

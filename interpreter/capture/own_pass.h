@@ -15,7 +15,8 @@ namespace kiln::interp::capture {
 
 // Those that the program has registered, in order.
 std::vector<OwnPass>& own_passes(Interpreter& interpreter);
-const OwnPass* find_own_pass(Interpreter& interpreter, std::string_view name);  // null when there is none
+const OwnPass* find_own_pass(Interpreter& interpreter,
+                             std::string_view name);  // null where no pass has that name
 
 // What the pass makes of a graph without writes, in which all values have names. It may run in place of the
 // graph that it was made of. Throws what the pass throws, TypeError when it gives no graph, and ValueError

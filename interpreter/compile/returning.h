@@ -7,8 +7,8 @@
 
 namespace kiln::interp {
 
-// The text with `return` before its last statement, if that is an expression. Throws UserError for text that
-// is none of the language, with places in `file`.
+// The text with `return` before its last statement, if that is an expression. Throws UserError
+// (SyntaxError) for text that does not parse, with places in `file`.
 std::string returning(const lang::SourceFile& file);
 
 }  // namespace kiln::interp

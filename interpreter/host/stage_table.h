@@ -11,7 +11,7 @@ namespace kiln::interp::host {
 struct StageSummary {
   std::string name;     // "functional", "fused forward"
   Value made;           // the graph or text; none where there is no such stage
-  std::string missing;  // why there is none
+  std::string missing;  // why the call has no such stage
   double seconds = 0;   // to make it from the stage that it is made of; 0 of the captured graph
   std::size_t ops = 0, kernels = 0, saved = 0;  // of a graph
   std::int64_t bytes = 0;                       // of a graph: what its ops write into memory of their own
