@@ -156,9 +156,11 @@ std::optional<Case> case_on(const Op& op, const Sample& sample, Device device) {
   return c;
 }
 
-// A convolution is a sum of products on cards, in another order than that of the CPU's library.
+// A convolution is a sum of products on cards, in another order than that of the CPU's library. Attention is
+// a row with a derivative of its own there, which adds gradients up in another order than the composition's.
 bool has_bits_of_cpu(const Op& op, Device device) {
-  return device.kind != Device::Kind::Cuda || !op.name().starts_with("conv");
+  const bool is_attention = op.name().find("attention") != std::string_view::npos;
+  return device.kind != Device::Kind::Cuda || !(op.name().starts_with("conv") || is_attention);
 }
 
 // As sums of few f32 are in any order.
