@@ -58,8 +58,22 @@ void Debugger::show_variables(Session& session) const {
       "\n");
 }
 
+// Both ends of a long row of calls, and those around the one that it stands at.
+bool Debugger::is_shown(std::size_t frame) const {
+  constexpr std::size_t kShown = 5;
+  const std::size_t apart = frame > at_ ? frame - at_ : at_ - frame;
+  return frame < kShown || frame + kShown >= frames_.size() || apart < kShown;
+}
+
 void Debugger::show(Session& session) const {
+  std::size_t hidden = 0;
   for (std::size_t k = 0; k < frames_.size(); ++k) {
+    if (!is_shown(k)) {
+      ++hidden;
+      continue;
+    }
+    if (hidden > 0) session.write(fmt::format("… {} more call{}\n", hidden, hidden == 1 ? "" : "s"));
+    hidden = 0;
     const KeptFrame& frame = frames_[k];
     const std::string where = fmt::format("{} {}  {}{}", k == at_ ? "*" : " ", k, place_of(frame),
                                           frame.function.empty() ? "" : " in " + frame.function);

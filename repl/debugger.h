@@ -22,6 +22,7 @@ class Debugger {
 
  private:
   void go_to(std::size_t frame);
+  bool is_shown(std::size_t frame) const;
   void show_variables(Session& session) const;
 
   std::vector<interp::KeptFrame> frames_;  // innermost first
