@@ -66,7 +66,7 @@ std::string why_no_graph(const CapturedCall& call);
 // these were numbered (jit/graph/lineage.h); those of forward and backward graphs name nodes of the joint
 // graph.
 StageMade stage_made(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove);
-// Likewise as a graph or a text of the language.
+// The same stage as a value of the language: a graph or a text.
 Value stage_value(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove);
 
 }  // namespace kiln::interp::host

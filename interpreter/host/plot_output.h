@@ -8,8 +8,8 @@
 
 namespace kiln::interp::host {
 
-// To the terminal where `file` is none: as pixels where it shows them, else as text; `width` and `height` are
-// columns and rows there, pixels in a file (.svg .png .ppm).
+// Draws on the terminal where no `file` is given: as pixels where it shows them, else as text; `width` and
+// `height` are columns and rows there, pixels in a file (.svg .png .ppm).
 struct Output {
   const Value& width;
   const Value& height;

@@ -34,7 +34,7 @@ struct ColorMap {
   // The colour of a share from 0 to 1; beyond, that of the nearer end.
   Color at(double share) const;
 };
-// Null when there is none of that name.
+// Null where no colour map has that name.
 const ColorMap* find_color_map(std::string_view name);
 std::string known_color_maps();
 

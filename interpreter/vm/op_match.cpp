@@ -49,7 +49,8 @@ bool match_dict(const PatternCode& code, const Value& subject, std::span<Value> 
   return true;
 }
 
-// A field that the struct cannot have is a mistake of the pattern, one without a value is none.
+// A pattern that asks for a field which the struct cannot have is a mistake. A field without a value reads as
+// `none`.
 bool field_of(const Value& subject, std::string_view name, Value& part) {
   auto& instance = subject.as<Instance>();
   if (const Value* const found = instance.find(name)) {

@@ -22,7 +22,7 @@ std::vector<std::string> why_not_fused(const Graph& graph);
 // Each line with the kernel and the line of its nests that it belongs to, and the nodes of the graph that was
 // fused (FusedKernel::source) that it is there for.
 CodeLines loops_lines(const Graph& fused);
-// Likewise. Throws NoCompiler when there is none.
+// The code of its kernels with the same notes on each line. Throws NoCompiler where they cannot be compiled.
 CodeLines code_lines(const Graph& fused, Product product, std::optional<Device::Kind> kind = {});
 // Bytes of the machine code of all its kernels.
 std::size_t code_bytes(const Graph& fused);

@@ -55,7 +55,8 @@ void go_until(Walk& walk, std::string_view target, std::size_t from) {
   walk.go_to(*found);
 }
 
-// "f(x) until %y": the call, and the target behind its last `until`; the target is empty where there is none.
+// "f(x) until %y": the call, and the target behind its last `until`; the target is empty where the text says
+// no `until`.
 std::pair<std::string_view, std::string_view> split_until(std::string_view text) {
   constexpr std::string_view kUntil = " until ";
   const std::size_t at = text.rfind(kUntil);
