@@ -49,8 +49,8 @@ bool match_dict(const PatternCode& code, const Value& subject, std::span<Value> 
   return true;
 }
 
-// A pattern that asks for a field which the struct cannot have is a mistake. A field without a value reads as
-// `none`.
+// A pattern that asks for a field which the struct cannot have is a mistake; a field without a value matches
+// nothing.
 bool field_of(const Value& subject, std::string_view name, Value& part) {
   auto& instance = subject.as<Instance>();
   if (const Value* const found = instance.find(name)) {
