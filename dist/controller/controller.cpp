@@ -89,7 +89,7 @@ Controller::Controller(std::unique_ptr<Transport> transport, Options options)
   std::iota(all.begin(), all.end(), 0);
   sets_[0] = std::move(all);
   if (transport_->rank() == 0) coordinator_.emplace(transport_->size(), options_.settings);
-  thread_ = std::thread([this] { run(); });
+  thread_ = std::thread([this] { communicate(); });
 }
 
 Controller::~Controller() {

@@ -84,7 +84,7 @@ class Controller final : public Collectives {
   const std::vector<int>& set(int process_set) const;
 
   // The communication thread.
-  void run();
+  void communicate();
   bool step(Links& links);
   void tell(Links& links, Clock::time_point now);
   void hear(const std::vector<std::byte>& message, int from);

@@ -29,7 +29,7 @@ std::string key_of(const Name& name, const Signature& signature) {
 
 }  // namespace
 
-void Controller::run() {
+void Controller::communicate() {
   try {
     Links links(*transport_);
     while (step(links)) continue;
