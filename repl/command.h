@@ -36,6 +36,7 @@ std::span<const Command> walking_commands();    // step nan
 std::span<const Command> entry_commands();      // guards entries breaks why hot
 std::span<const Command> file_commands();       // load reload save edit
 std::span<const Command> lesson_commands();     // lesson
+std::span<const Command> log_commands();        // show
 std::span<const Command> session_commands();    // reset set shell quit
 
 const std::vector<const Command*>& all_commands();

@@ -75,6 +75,7 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   Session::Options options;
   options.arguments = line.arguments;
   options.interactive = interactive;
+  options.numbers = interactive;
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
   options.json = line.json;

@@ -1,5 +1,6 @@
 #include "repl/session.h"
 
+#include <chrono>
 #include <filesystem>
 
 #include "interpreter/values/natives.h"
@@ -15,7 +16,18 @@
 
 namespace kiln::repl {
 
-Session::Session(Options options) : options_(std::move(options)) {
+namespace {
+
+Session* running = nullptr;
+
+}  // namespace
+
+Session::Session(Options options)
+    : options_(std::move(options)), interpreter_(make_interpreter()), log_(*interpreter_) {
+  install_functions(*this);
+}
+
+std::unique_ptr<interp::Interpreter> Session::make_interpreter() {
   interp::Options settings;
   settings.arguments = options_.arguments;
   settings.interactive = options_.interactive;
@@ -26,8 +38,8 @@ Session::Session(Options options) : options_(std::move(options)) {
   settings.keeps_frames = true;
   settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
-  interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));
-  install_functions(*this);
+  settings.help_for_name = [this](std::string_view name) { return log_.explain(name); };
+  return std::make_unique<interp::Interpreter>(std::move(settings));
 }
 
 Session::~Session() = default;
@@ -50,15 +62,16 @@ LessonProgress& Session::lesson_progress() {
   return *lesson_progress_;
 }
 
-std::string Session::next_name() { return "<prompt:" + std::to_string(++count_) + ">"; }
+std::string Session::entry_name() const { return "<prompt:" + std::to_string(log_.current_number()) + ">"; }
 
 interp::Interpreter::Outcome Session::run(std::string_view text) {
-  return interpreter_->run(next_name(), std::string(text));
+  return interpreter_->run(entry_name(), std::string(text));
 }
 
 void Session::show(const interp::Value& value) {
   if (value.is_none()) return;
   interpreter_->main().set("_", value);
+  log_.keep(value);
   interpreter_->flush();
   write(shown(*interpreter_, value));
 }
@@ -97,12 +110,6 @@ Status Session::fail(std::string_view entry) {
   return failure.exit_code == kExitInterrupted ? Status::Interrupted : Status::Error;
 }
 
-namespace {
-
-Session* running = nullptr;
-
-}  // namespace
-
 Session* Session::current() { return running; }
 
 Status Session::guarded(std::string_view entry, const std::function<void()>& work) {
@@ -126,19 +133,40 @@ Result Session::finish(Status status) {
   return std::exchange(result_, Result{});
 }
 
-Result Session::eval(std::string_view entry) {
+void Session::as_entry(std::string_view text, const std::function<void()>& work) {
+  const int number = log_.begin(text);
+  log_.define_names_in(text);
+  const auto start = std::chrono::steady_clock::now();
+  const auto end = [&](bool failed) {
+    log_.end(number, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), failed);
+  };
+  try {
+    work();
+  } catch (...) {
+    end(true);
+    throw;
+  }
+  end(false);
+}
+
+Result Session::eval(std::string_view entry) { return eval_whole(entry, true); }
+Result Session::eval_last(std::string_view entry) { return eval_whole(entry, false); }
+
+void Session::eval_part(const std::string& part) {
+  if (run_command(*this, part)) return;
+  eval_text(part);
+  if (lesson_progress_) check_exercise(*this);
+}
+
+Result Session::eval_whole(std::string_view entry, bool may_go_on) {
   Status status = Status::Done;
   const std::string again = std::exchange(on_enter_, {});
   if (trim(entry).empty()) entry = again;
   for (const std::string& part : split_pasted(entry)) {
-    if (!is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
+    if (may_go_on && !is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
       return finish(Status::Incomplete);
     }
-    status = guarded(part, [&] {
-      if (run_command(*this, part)) return;
-      eval_text(part);
-      if (lesson_progress_) check_exercise(*this);
-    });
+    status = guarded(part, [&] { as_entry(part, [&] { eval_part(part); }); });
     if (status != Status::Done) break;
   }
   return finish(status);
@@ -182,6 +210,7 @@ void Session::take_down(std::string_view entry) {
 }
 
 void Session::reset() {
+  log_.forget_values();
   interpreter_->reset();
   entries_.clear();
   script_.clear();

@@ -11,6 +11,7 @@
 
 #include "interpreter/interpreter.h"
 #include "lang/diagnostic.h"
+#include "repl/entry_log.h"
 
 namespace kiln::repl {
 
@@ -39,7 +40,8 @@ class Session {
   struct Options {
     std::vector<std::string> arguments;  // the program's `args`
     bool interactive = false;
-    bool color = false;  // in results and help
+    bool numbers = false;  // of entries, in prompts
+    bool color = false;    // in results and help
     bool color_errors = false;
     bool json = false;  // diagnostics as JSON lines
     bool compiles_hot = true;
@@ -58,6 +60,8 @@ class Session {
   // Runs one entry: text of the language, a `:command`, `?name`, `??name`, or a pasted transcript of several.
   // An empty one goes on with what the last one began. Never throws.
   Result eval(std::string_view entry);
+  // The same where no more text can come: what is not complete is a syntax error.
+  Result eval_last(std::string_view entry);
 
   // Runs a file as the main program: imports are relative to it. A file that cannot be read is wrong usage.
   Result eval_script(const std::string& path);
@@ -77,7 +81,7 @@ class Session {
   bool color() const { return options_.color; }
   void write(std::string_view text);
   void write_error(std::string_view text);
-  // Runs text as `<prompt:N>`, without printing.
+  // Runs text as a part of the entry under way, without printing.
   interp::Interpreter::Outcome run(std::string_view text);
   // Runs text, takes it down for `script()` and prints the last value: an entry that is not a command.
   void eval_text(std::string_view text);
@@ -101,20 +105,27 @@ class Session {
   const std::string& script() const { return script_; }
   // What runs now, for a report should the process die of it.
   std::string_view current_entry() const { return current_entry_; }
+  EntryLog& log() { return log_; }
+  // Takes part in the log as an entry of its own, as if it had been typed; `work` runs it.
+  void as_entry(std::string_view text, const std::function<void()>& work);
   const std::vector<std::string>& entries() const { return entries_; }
   const std::string& last_loaded() const { return last_loaded_; }
   void reset();
-  // A name for the next text that runs: "<prompt:3>".
-  std::string next_name();
+  // The name of texts that run in the entry under way: "<prompt:3>".
+  std::string entry_name() const;
 
  private:
+  std::unique_ptr<interp::Interpreter> make_interpreter();
   Status guarded(std::string_view entry, const std::function<void()>& work);
   Status fail(std::string_view entry);
+  Result eval_whole(std::string_view entry, bool may_go_on);
+  void eval_part(const std::string& part);
   Result finish(Status status);
   void take_down(std::string_view entry);
 
   Options options_;
   std::unique_ptr<interp::Interpreter> interpreter_;
+  EntryLog log_;
   Result result_;
   std::vector<std::string> entries_;
   std::string script_;
@@ -125,7 +136,6 @@ class Session {
   std::unique_ptr<LessonProgress> lesson_progress_;  // when first asked for
   std::unique_ptr<Debugger> debugger_;
   std::string on_enter_;
-  int count_ = 0;
 };
 
 // A value as the prompt prints it, ending in a newline: a tensor as a summary line and fitted values.

@@ -52,7 +52,7 @@ double empty_call(Session& session) {
 
 Stopwatch::Stopwatch(Session& session, std::string_view text)
     : session_(session),
-      body_(function_of(session, interp::returning(session.interpreter().sources().add(session.next_name(),
+      body_(function_of(session, interp::returning(session.interpreter().sources().add(session.entry_name(),
                                                                                        std::string(text))))),
       call_(empty_call(session)) {}
 

@@ -413,7 +413,7 @@ class Typer {
 }  // namespace
 
 std::string type_of(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
+  const lang::SourceFile& file = session.interpreter().sources().add(session.entry_name(), std::string(text));
   const auto ast = lang::parse(file);
   const auto& statements = ast->main->body->statements;
   if (statements.size() != 1 || statements[0]->kind != lang::StmtKind::Expr) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "repl/entry_log.h"
 #include "tensor/autograd.h"
 
 namespace kiln::repl {
@@ -91,7 +92,7 @@ std::vector<Variable> variables(interp::Interpreter& interpreter) {
   const interp::Module& main = interpreter.main();
   for (const std::string& name : main.names) {
     const Value* value = main.find(name);
-    if (value != nullptr && name != "_") found.push_back({name, *value, "", std::nullopt, ""});
+    if (value != nullptr && !is_value_name(name)) found.push_back({name, *value, "", std::nullopt, ""});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (Variable& each : found) {

@@ -23,7 +23,7 @@ struct Variable {
 // models and optimizers, and their gradients. Each tensor once.
 std::vector<Tensor> held_tensors(const interp::Value& value);
 
-// The variables of the main module by name, without `_`.
+// The variables of the main module by name, without `_` and `_18`.
 std::vector<Variable> variables(interp::Interpreter& interpreter);
 
 }  // namespace kiln::repl

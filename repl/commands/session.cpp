@@ -50,6 +50,11 @@ void set_color(Session& session, std::string_view value) {
   if (value != "on" && value != "off") bad_value("color", "on or off", value);
   session.options().color = session.options().color_errors = value == "on";
 }
+std::string get_numbers(Session& session) { return session.options().numbers ? "on" : "off"; }
+void set_numbers(Session& session, std::string_view value) {
+  if (value != "on" && value != "off") bad_value("numbers", "on or off", value);
+  session.options().numbers = value == "on";
+}
 std::string get_threads(Session&) { return std::to_string(num_threads()); }
 void set_threads(Session&, std::string_view value) { set_num_threads(parse_int("threads", value, 1, 4096)); }
 std::string get_device(Session&) { return to_string(default_device()); }
@@ -65,7 +70,7 @@ void set_cache(Session&, std::string_view value) {
   jit::use_code_cache({kernel_folder, static_cast<std::size_t>(mebibytes) * kMebibyte});
 }
 
-constexpr std::array<Setting, 8> kSettings{{
+constexpr std::array<Setting, 9> kSettings{{
     {"precision", "0 to 17", "digits after the point in printed tensors",
      get_print<&interp::PrintOptions::precision>,
      [](Session&, std::string_view v) {
@@ -84,6 +89,7 @@ constexpr std::array<Setting, 8> kSettings{{
        interp::print_options().edge_items = parse_int("edge", v, 1, 1000);
      }},
     {"color", "on, off", "colour in results and errors", get_color, set_color},
+    {"numbers", "on, off", "the number of the entry in the prompt", get_numbers, set_numbers},
     {"threads", "1 to 4096", "threads that kernels use", get_threads, set_threads},
     {"device", "cpu, cuda, cuda:1", "where new tensors live", get_device, set_device},
     {"cache", "off, 1 to 1048576", "MiB of disk for compiled kernels", get_cache, set_cache},

@@ -14,6 +14,7 @@
 #include "repl/history.h"
 #include "repl/options.h"
 #include "repl/pasted.h"
+#include "repl/prompt_mark.h"
 #include "repl/screen.h"
 #include "repl/terminal.h"
 
@@ -127,11 +128,27 @@ TEST_CASE("pasted transcripts lose prompts and results") {
   CHECK(split_pasted(">>> x = 1\n>>> x\n1\n") == std::vector<std::string>{"x = 1", "x"});
   CHECK(split_pasted("kiln> fn f(x) {\n  ...   x\n  ... }\nkiln> f(2)\n2") ==
         std::vector<std::string>{"fn f(x) {\n  x\n}", "f(2)"});
+  CHECK(split_pasted("kiln 9> fn f(x) {\n    ...   x\n    ... }\nkiln 10> f(2)\n2") ==
+        std::vector<std::string>{"fn f(x) {\n  x\n}", "f(2)"});
   CHECK(split_pasted(">>> f(1,\n  2)\n3") == std::vector<std::string>{"f(1,\n  2)"});
   CHECK(split_pasted(">>>\n>>> y") == std::vector<std::string>{"", "y"});
   // Shifts and texts that merely contain a prompt stay.
   CHECK(split_pasted("a >>> b") == std::vector<std::string>{"a >>> b"});
   CHECK(split_pasted(">>>x") == std::vector<std::string>{">>>x"});
+  CHECK(split_pasted("kiln 9 > 8") == std::vector<std::string>{"kiln 9 > 8"});
+  CHECK(split_pasted("kiln >8") == std::vector<std::string>{"kiln >8"});
+}
+
+TEST_CASE("prompts are as wide as their continuation") {
+  CHECK(prompt_mark(0) == "kiln> ");
+  CHECK(continuation_mark(0) == "  ... ");
+  CHECK(prompt_mark(18) == "kiln 18> ");
+  CHECK(continuation_mark(18) == "     ... ");
+  CHECK(prompt_length("kiln 18> x") == 9);
+  CHECK(prompt_length("kiln>") == 5);
+  CHECK(prompt_length(">>> x") == 4);
+  CHECK(prompt_length("kiln 18 > x") == 0);
+  CHECK(prompt_length("x") == 0);
 }
 
 TEST_CASE("examples are read from documentation") {
