@@ -13,6 +13,7 @@
 #include "repl/command.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
+#include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
 #include "repl/prompt.h"
@@ -75,7 +76,9 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   Session::Options options;
   options.arguments = line.arguments;
   options.interactive = interactive;
-  options.numbers = interactive;
+  options.numbers = options.fits_width = interactive;
+  if (interactive && !line.no_init && !config_folder().empty())
+    options.settings_file = config_folder() + "/settings";
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
   options.json = line.json;
@@ -87,6 +90,14 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   options.out = to_stdout;
   options.err = to_stderr;
   return options;
+}
+
+// What the command line or the environment says is not for earlier sessions to change.
+std::vector<std::string_view> given_settings(const CommandLine& line) {
+  std::vector<std::string_view> given;
+  if (!line.threads.empty()) given.emplace_back("threads");
+  if (!wants_color(STDOUT_FILENO) || line.no_color) given.emplace_back("color");
+  return given;
 }
 
 // A word that is no file may be a tool with a slip in it.
@@ -113,6 +124,7 @@ int run_session(const CommandLine& line) {
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
   cuda::use_code_store({jit::cached_code, jit::keep_code});
   Session session(session_options(line, prompt && terminal));
+  session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);

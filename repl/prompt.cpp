@@ -89,7 +89,9 @@ class LineReader {
   std::optional<std::string> ahead_;
 };
 
-void fit_to_terminal(Session&) { interp::print_options().width = terminal_size(STDOUT_FILENO).columns; }
+void fit_to_terminal(Session& session) {
+  if (session.options().fits_width) interp::print_options().width = terminal_size(STDOUT_FILENO).columns;
+}
 
 // Evaluates; true when the conversation is over.
 bool take(Session& session, const std::string& entry, int& exit_code) {

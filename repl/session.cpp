@@ -10,6 +10,7 @@
 #include "repl/debugger.h"
 #include "repl/failure.h"
 #include "repl/functions.h"
+#include "repl/kept_settings.h"
 #include "repl/lesson_progress.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
@@ -23,7 +24,10 @@ Session* running = nullptr;
 }  // namespace
 
 Session::Session(Options options)
-    : options_(std::move(options)), interpreter_(make_interpreter()), log_(*interpreter_) {
+    : options_(std::move(options)),
+      interpreter_(make_interpreter()),
+      log_(*interpreter_),
+      settings_(std::make_unique<KeptSettings>(options_.settings_file)) {
   install_functions(*this);
 }
 

@@ -32,6 +32,7 @@ struct Result {
 
 class LessonProgress;
 class Debugger;
+class KeptSettings;
 class Walk;
 
 class Session {
@@ -40,8 +41,10 @@ class Session {
   struct Options {
     std::vector<std::string> arguments;  // the program's `args`
     bool interactive = false;
-    bool numbers = false;  // of entries, in prompts
-    bool color = false;    // in results and help
+    bool fits_width = false;    // printed values fit the terminal as it is at each entry
+    std::string settings_file;  // where `:set` keeps what is worth it; "" is nowhere
+    bool numbers = false;       // of entries, in prompts
+    bool color = false;         // in results and help
     bool color_errors = false;
     bool json = false;  // diagnostics as JSON lines
     bool compiles_hot = true;
@@ -96,6 +99,8 @@ class Session {
   std::unique_ptr<Walk>& walk() { return walk_; }
   // The lesson under way, and what was done of all (repl/lesson_progress.h).
   LessonProgress& lesson_progress();
+  // What `:set` changed, in this session and in earlier ones (repl/kept_settings.h).
+  KeptSettings& settings() { return *settings_; }
   // The calls of the last error, null when there is none (repl/debugger.h).
   std::unique_ptr<Debugger>& debugger() { return debugger_; }
   // What Enter alone does after this entry.
@@ -134,6 +139,7 @@ class Session {
   std::optional<lang::Diagnostic> last_error_;
   std::unique_ptr<Walk> walk_;
   std::unique_ptr<LessonProgress> lesson_progress_;  // when first asked for
+  std::unique_ptr<KeptSettings> settings_;
   std::unique_ptr<Debugger> debugger_;
   std::string on_enter_;
 };

@@ -50,7 +50,6 @@ TEST_CASE("places name the entry, also those of commands, and empty entries do n
   talk("  ");
   CHECK(contains(talk("nobody"), "--> <prompt:2>:1:1"));
   CHECK(contains(talk(":time nobody"), "--> <prompt:3>:1:1"));
-  CHECK(contains(talk("nobody\nkiln>"), "--> <prompt:4>:1:1"));
 }
 
 TEST_CASE("few large values are kept, and none with a history") {

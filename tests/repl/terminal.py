@@ -74,6 +74,7 @@ class Terminal:
 class Prompt(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.mkdtemp()
+        self.settings = self.home + "/config/kiln/settings"
         self.terminal = None
 
     def tearDown(self):
@@ -82,16 +83,45 @@ class Prompt(unittest.TestCase):
         shutil.rmtree(self.home)
 
     def start(self, *arguments, **more):
+        """The prompt without numbers, unless the settings of the test say otherwise."""
+        if not os.path.exists(self.settings):
+            self.write_settings("numbers = off\n")
+        return self.start_as_is(*arguments, **more)
+
+    def start_as_is(self, *arguments, first="kiln>", **more):
         if self.terminal:
             self.terminal.close()
         self.terminal = Terminal(self.home, *arguments, **more)
-        self.terminal.wait("kiln>")
+        self.terminal.wait(first)
         return self.terminal
+
+    def write_settings(self, text):
+        os.makedirs(os.path.dirname(self.settings), exist_ok=True)
+        with open(self.settings, "w") as file:
+            file.write(text)
 
     def test_results_and_leaving(self):
         terminal = self.start()
         terminal.type("6 * 7").keys("Enter").wait("kiln> 6 * 7\n42\nkiln>")
         terminal.keys("C-d").wait("left with 0")
+
+    def test_numbers_of_entries(self):
+        terminal = self.start_as_is(first="kiln 1>")
+        terminal.type("6 * 7").keys("Enter").wait("kiln 1> 6 * 7\n42\nkiln 2>")
+        terminal.type("[_1,").keys("Enter").wait("kiln 2> [_1,\n    ...").type("_1]").keys("Enter")
+        terminal.wait("kiln 2> [_1,\n    ...   _1]\n[42, 42]\nkiln 3>")
+        terminal.paste("kiln 17> 1 +\n     ... 1\n").keys("Enter").wait("kiln 3> 1 +\n    ... 1\n2\nkiln 4>")
+        terminal.type("nobody").keys("Enter").wait("--> <prompt:4>:1:1")
+
+    def test_settings_last(self):
+        terminal = self.start_as_is(first="kiln 1>")
+        terminal.type(":set numbers off").keys("Enter").wait("numbers is off here and in later sessions\nkiln>")
+        terminal.type("'a' * 30").keys("Enter").wait("a'\nkiln>")
+        self.start_as_is(first="kiln>").type(":set reset").keys("Enter").wait("kiln> :set reset\nkiln 2>")
+        self.write_settings("numbers = of\n")
+        self.start_as_is(first="kiln 1>").wait("config/kiln/settings:1: `numbers` takes on or off, not `of`")
+        self.write_settings("numbers = off\n")
+        self.start_as_is("--no-init", first="kiln 1>")
 
     def test_quit_with_a_code(self):
         self.start().type("exit(3)").keys("Enter").wait("left with 3")
