@@ -10,6 +10,13 @@
 namespace kiln::repl {
 namespace {
 
+int width_of(std::string_view text) {
+  int width = 0;
+  for (; !text.empty(); text.remove_prefix(next_code_point(text).length))
+    width += column_width(next_code_point(text).value);
+  return width;
+}
+
 class Layout {
  public:
   Layout(Screen& screen, int columns, bool color) : screen_(screen), columns_(columns), color_(color) {
@@ -37,6 +44,24 @@ class Layout {
       put_point(point.value, text.substr(0, point.length));
       text.remove_prefix(point.length);
     }
+  }
+
+  // The first line of a text, as far as this row has room; "…" stands for the rest.
+  void put_on_row(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    const std::string line =
+        end == std::string_view::npos ? std::string(text) : std::string(text.substr(0, end)) + " …";
+    const int room = columns_ - screen_.widths.back();
+    if (width_of(line) <= room) return put_text(line);
+    std::string_view rest = line;
+    for (int left = room - 1; left > 0;) {
+      const CodePoint point = next_code_point(rest);
+      left -= column_width(point.value);
+      if (left < 0) break;
+      put_text(rest.substr(0, point.length));
+      rest.remove_prefix(point.length);
+    }
+    if (room > 0) put_text("…");
   }
 
   void put_point(char32_t point, std::string_view bytes) {
@@ -93,12 +118,9 @@ class Styles {
   std::size_t next_ = 0;
 };
 
-void put_lines(Layout& layout, std::string_view text, std::string_view continuation) {
+void put_lines(Layout& layout, std::string_view text) {
   for (bool first = true;; first = false) {
-    if (!first) {
-      layout.new_row();
-      layout.put_text(continuation);
-    }
+    if (!first) layout.new_row();
     const std::size_t end = std::min(text.find('\n'), text.size());
     layout.put_text(text.substr(0, end));
     if (end == text.size()) return;
@@ -135,7 +157,7 @@ Screen lay_out(const View& view, int columns) {
   Screen screen;
   Layout layout(screen, columns, view.color);
   layout.style(style::kPrompt);
-  put_lines(layout, view.prompt, {});
+  put_lines(layout, view.prompt);
   Styles styles(view);
   for (std::size_t at = 0; at < view.text.size();) {
     const std::string_view rest = view.text.substr(at);
@@ -154,7 +176,7 @@ Screen lay_out(const View& view, int columns) {
   layout.style({});
   if (view.cursor >= view.text.size()) layout.mark_cursor();
   layout.style(view.hint.empty() ? std::string_view() : style::kFaint);
-  put_lines(layout, view.hint, view.continuation);
+  layout.put_on_row(view.hint);
   layout.style({});
   return screen;
 }

@@ -16,7 +16,7 @@ struct View {
   std::string_view continuation;  // before the others
   std::string_view text;
   std::size_t cursor = 0;  // byte offset in text
-  std::string_view hint;   // grey text after the end
+  std::string_view hint;   // grey text after the end, of which one row is shown
   bool color = false;
   bool show_pair = true;  // mark the bracket at the cursor and its partner
 };

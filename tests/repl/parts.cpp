@@ -7,6 +7,8 @@
 #include <clocale>
 #include <cstdio>
 #include <fstream>
+#include <set>
+#include <thread>
 
 #include "repl/columns.h"
 #include "repl/doctest.h"
@@ -104,6 +106,32 @@ TEST_CASE("history keeps whole entries, newest of equals, within its bound, in a
     CHECK(history.entries() == std::vector<std::string>{"b\\n", "a", "c", "d"});
   }
   CHECK(History(file.path, 2).entries() == std::vector<std::string>{"c", "d"});
+}
+
+TEST_CASE("sessions side by side lose nothing of each other's history, also while one shortens the file") {
+  const TemporaryFile file;
+  constexpr int kEach = 100;
+  constexpr std::size_t kMost = 400;
+  const auto write = [&](const std::string& name) {
+    for (int i = 0; i < kEach; ++i) {
+      // Each one reads, and now and then shortens, what all have written.
+      History history(file.path, kMost);
+      history.add(name + std::to_string(i));
+      history.add("again");
+    }
+  };
+  std::thread first(write, "a"), second(write, "b");
+  first.join();
+  second.join();
+  const std::vector<std::string> entries = History(file.path, kMost).entries();
+  CHECK(std::set<std::string>(entries.begin(), entries.end()).size() == 2 * kEach + 1);
+}
+
+TEST_CASE("an entry that was cut short by a kill does not take the next with it") {
+  const TemporaryFile file;
+  std::ofstream(file.path) << "whole\nhal";
+  History(file.path).add("next");
+  CHECK(History(file.path).entries() == std::vector<std::string>{"whole", "hal", "next"});
 }
 
 TEST_CASE("a history file that cannot be used is no obstacle") {
@@ -235,9 +263,13 @@ TEST_CASE("long lines wrap, wide characters are not cut") {
 
 TEST_CASE("the hint stands after the text and moves no cursor") {
   const Screen screen = laid_out("ab", 2, 10, "cd\ne");
-  CHECK(screen.rows == std::vector<std::string>{"> abcd", ". e"});
+  CHECK(screen.rows == std::vector<std::string>{"> abcd …"});
   CHECK(screen.cursor_row == 0);
   CHECK(screen.cursor_column == 4);
+  CHECK(laid_out("ab", 2, 10, "cdefgh").rows == std::vector<std::string>{"> abcdefgh"});
+  CHECK(laid_out("ab", 2, 10, "cdefghi").rows == std::vector<std::string>{"> abcdefg…"});
+  CHECK(laid_out("ab", 2, 10, "漢字漢字").rows == std::vector<std::string>{"> ab漢字…"});
+  CHECK(laid_out("ab", 2, 5, "cdefgh").rows == std::vector<std::string>{"> ab…"});
 }
 
 TEST_CASE("of a screen higher than the terminal the part around the cursor is drawn") {

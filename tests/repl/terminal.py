@@ -164,6 +164,49 @@ class Prompt(unittest.TestCase):
         terminal.keys("C-r").type("fir").wait("(reverse-i-search)`fir': first = 1")
         terminal.enter().type("first + 1").keys("Enter").wait("kiln> first + 1\n2\nkiln>")
 
+    def test_up_searches_for_what_is_typed(self):
+        terminal = self.start()
+        for entry in ("size = 1", "fn f(x) {\n  x\n}", "fn g() = 2", "other = 3"):
+            terminal.paste(entry).enter()
+        terminal.type("fn").keys("Up").wait("kiln> fn g() = 2")
+        terminal.keys("Up").wait("kiln> fn f(x) {\n  ...   x\n  ... }")
+        terminal.keys("Down").wait("kiln> fn g() = 2").endswith("kiln> fn g() = 2")
+        terminal.keys("Down").type(" h() = 5").keys("Enter").wait("kiln> fn h() = 5\nkiln>")
+        terminal.type("h()").keys("Enter").wait("\n5\nkiln>")
+        terminal.keys("Up", "Up").wait("kiln> fn h() = 5")
+
+    def test_the_hint_of_several_lines_shows_the_first(self):
+        terminal = self.start()
+        terminal.paste("fn f(x) {\n  x + 41\n}").enter().type("fn").wait("kiln> fn f(x) { …")
+        self.assertTrue(terminal.screen().endswith("kiln> fn f(x) { …"))
+        terminal.keys("Right").enter().type("f(1)").keys("Enter").wait("kiln> f(1)\n42\nkiln>")
+
+    def test_clearing_the_screen(self):
+        terminal = self.start()
+        terminal.type("1 + 1").enter().type("x = [").enter().type("7]").keys("C-l").wait("kiln> x = [\n  ...   7]")
+        self.assertTrue(terminal.screen().startswith("kiln> x = ["), terminal.screen())
+        terminal.enter().type("x").keys("Enter").wait("kiln> x\n[7]\nkiln>")
+
+    def test_sessions_side_by_side_and_a_killed_one_keep_their_entries(self):
+        first = self.start()
+        self.terminal = None
+        second = self.start()
+        try:
+            first.type("of_first = 1").enter()
+            second.type("of_second = 2").enter()
+            first.type("while true { }").keys("Enter")
+            time.sleep(0.3)
+            process = first.tmux("display-message", "-p", "#{pane_pid}").strip()
+            subprocess.run(["pkill", "-9", "-P", process, "kiln"], check=True, timeout=60)
+            first.wait("left with 137")
+            second.keys("C-d").wait("left with 0")
+        finally:
+            first.close()
+        third = self.start()
+        third.keys("Up").wait("kiln> while true { }")
+        third.keys("Up").wait("kiln> of_second = 2")
+        third.keys("Up").wait("kiln> of_first = 1")
+
     def test_hint_taken_with_right(self):
         terminal = self.start()
         terminal.type("value = 123").enter().type("val").wait("kiln> value = 123\nkiln> value = 123")
