@@ -3,6 +3,7 @@ Exits with 77 (skipped) when there is no tmux."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -196,8 +197,9 @@ class Prompt(unittest.TestCase):
             second.type("of_second = 2").enter()
             first.type("while true { }").keys("Enter")
             time.sleep(0.3)
-            process = first.tmux("display-message", "-p", "#{pane_pid}").strip()
-            subprocess.run(["pkill", "-9", "-P", process, "kiln"], check=True, timeout=60)
+            shell = first.tmux("display-message", "-p", "#{pane_pid}").strip()
+            with open(f"/proc/{shell}/task/{shell}/children") as children:
+                os.kill(int(children.read().split()[0]), signal.SIGKILL)
             first.wait("left with 137")
             second.keys("C-d").wait("left with 0")
         finally:
