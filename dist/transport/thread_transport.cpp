@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "dist/transport/transport.h"
 
