@@ -18,7 +18,7 @@ MAY_INCLUDE = {
 FOLDERS = {
     "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "cuda", "runtime", "pipeline"],
     "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
-    "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "plot", "host"],
+    "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
 }
 # Files beside the folders that belong to one of them.
 BELONGS_TO = {
