@@ -91,7 +91,7 @@ constexpr std::array<Command, 1> kCommands{{
     {"show", "[n]", "Session", "entry n again: text, value and time; without n the last entries",
      "The value of entry 18 is `_18`, for as long as `:help values` says.\n\n"
      "kiln> x = 6\nkiln> x * 7\nkiln> :show 2\nkiln> :show\n",
-     show},
+     show, no_function("the value of entry 18 is `_18`; programs have no entries")},
 }};
 
 }  // namespace

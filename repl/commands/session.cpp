@@ -103,10 +103,13 @@ constexpr std::array<Command, 4> kCommands{{
      "later\n"
      "session may find no such device.\n\n"
      "kiln> :set\nkiln> :set precision 2\nkiln> tensor([1 / 3])\nkiln> :set reset precision\n",
-     set},
-    {"reset", "", "Session", "forget every variable and loaded module", "kiln> x = 1\nkiln> :reset\n", reset},
-    {"shell", "command", "Session", "run a command of the system; `!command` for short", "", shell},
-    {"quit", "[code]", "Session", "leave; so do `exit`, `quit`, `:q` and Ctrl-D", "", quit},
+     set, in_programs("print_options(precision=4)")},
+    {"reset", "", "Session", "forget every variable and loaded module", "kiln> x = 1\nkiln> :reset\n", reset,
+     no_function("`del` forgets a variable")},
+    {"shell", "command", "Session", "run a command of the system; `!command` for short", "", shell,
+     in_programs("run_process(\"echo kiln\")")},
+    {"quit", "[code]", "Session", "leave; so do `exit`, `quit`, `:q` and Ctrl-D", "", quit,
+     in_programs("exit(0)")},
 }};
 
 }  // namespace
