@@ -13,6 +13,7 @@
 #include "repl/history.h"
 #include "repl/interrupt.h"
 #include "repl/line_editor.h"
+#include "repl/pager.h"
 #include "repl/paths.h"
 #include "repl/prompt_mark.h"
 #include "repl/terminal.h"
@@ -104,7 +105,20 @@ bool take(Session& session, const std::string& entry, int& exit_code) {
   return true;
 }
 
+// What is longer than the terminal goes through the pager.
+void show_page(Session& session, std::string_view text) {
+  const std::string pager = session.options().pages ? pager_command() : std::string();
+  if (!pager.empty() && !fits_terminal(text, terminal_size(STDOUT_FILENO))) {
+    session.interpreter().flush();
+    std::fflush(stdout);
+    hush_work_note();
+    if (show_in_pager(pager, text)) return;
+  }
+  session.write(text);
+}
+
 int talk_edited(Session& session) {
+  session.options().page = [&](std::string_view text) { show_page(session, text); };
   const std::string folder = state_folder();
   watch_crashes(folder, session);
   History history(folder.empty() ? folder : folder + "/history");

@@ -21,6 +21,10 @@ namespace {
 
 Session* running = nullptr;
 
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 }  // namespace
 
 Session::Session(Options options)
@@ -38,7 +42,10 @@ std::unique_ptr<interp::Interpreter> Session::make_interpreter() {
   if (!options_.compiles_hot) settings.hot_after = -1;
   settings.backend = options_.backend;
   settings.capture_share = options_.capture_share;
-  settings.out = [this](std::string_view text) { write(text); };
+  settings.out = [this](std::string_view text) {
+    release_page();
+    write(text);
+  };
   settings.keeps_frames = true;
   settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
@@ -49,11 +56,34 @@ std::unique_ptr<interp::Interpreter> Session::make_interpreter() {
 Session::~Session() = default;
 
 void Session::write(std::string_view text) {
+  if (page_) {
+    *page_ += text;
+    return;
+  }
   if (options_.out) return options_.out(text);
   result_.output += text;
 }
 
+// What `work` writes is shown in one piece. Once the program itself prints, or something goes wrong, text
+// goes out as it comes: it belongs between what was and what is to come.
+void Session::write_page(const std::function<void()>& work) {
+  if (page_ || !options_.page) return work();
+  page_.emplace();
+  work();
+  if (!page_) return;
+  const std::string text = *std::exchange(page_, std::nullopt);
+  if (text.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
+  options_.page(text);
+  reading_seconds_ += seconds_since(start);
+}
+
+void Session::release_page() {
+  if (page_) write(*std::exchange(page_, std::nullopt));
+}
+
 void Session::write_error(std::string_view text) {
+  release_page();
   if (options_.err) return options_.err(text);
   result_.diagnostics += text;
 }
@@ -77,7 +107,7 @@ void Session::show(const interp::Value& value) {
   interpreter_->main().set("_", value);
   log_.keep(value);
   interpreter_->flush();
-  write(shown(*interpreter_, value));
+  write_page([&] { write(shown(*interpreter_, value)); });
 }
 
 void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
@@ -127,6 +157,7 @@ Status Session::guarded(std::string_view entry, const std::function<void()>& wor
     status = fail(entry);
   }
   running = before;
+  release_page();
   interpreter_->flush();
   current_entry_ = {};
   return status;
@@ -141,8 +172,9 @@ void Session::as_entry(std::string_view text, const std::function<void()>& work)
   const int number = log_.begin(text);
   log_.define_names_in(text);
   const auto start = std::chrono::steady_clock::now();
+  const double reading_before = reading_seconds_;
   const auto end = [&](bool failed) {
-    log_.end(number, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), failed);
+    log_.end(number, seconds_since(start) - (reading_seconds_ - reading_before), failed);
   };
   try {
     work();
@@ -157,7 +189,9 @@ Result Session::eval(std::string_view entry) { return eval_whole(entry, true); }
 Result Session::eval_last(std::string_view entry) { return eval_whole(entry, false); }
 
 void Session::eval_part(const std::string& part) {
-  if (run_command(*this, part)) return;
+  bool is_done = false;
+  if (is_command(part)) write_page([&] { is_done = run_command(*this, part); });
+  if (is_done) return;
   eval_text(part);
   if (lesson_progress_) check_exercise(*this);
 }
@@ -225,10 +259,7 @@ void Session::reset() {
 }
 
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {
-  if (!value.is(interp::Tag::Tensor)) return interpreter.repr(value) + "\n";
-  const Tensor tensor = value.as_tensor();
-  return interp::tensor_summary(tensor) + "\n" + interp::tensor_values(tensor, interp::print_options()) +
-         "\n";
+  return interp::echo_of(interpreter, value) + "\n";
 }
 
 }  // namespace kiln::repl

@@ -43,6 +43,7 @@ class Session {
     bool interactive = false;
     bool fits_width = false;    // printed values fit the terminal as it is at each entry
     std::string settings_file;  // where `:set` keeps what is worth it; "" is nowhere
+    bool pages = true;          // long texts at a terminal go through a pager
     bool numbers = false;       // of entries, in prompts
     bool color = false;         // in results and help
     bool color_errors = false;
@@ -53,6 +54,8 @@ class Session {
     // Where scripts that reproduce an internal failure go, asked for when there is one; "" is nowhere.
     std::function<std::string()> state_folder;
     Sink out, err;  // when set, text goes there as it comes and not into the Result
+    // When set, what a command or a printed value wrote goes here in one piece; what programs print does not.
+    Sink page;
   };
 
   explicit Session(Options options);
@@ -125,6 +128,8 @@ class Session {
   Status fail(std::string_view entry);
   Result eval_whole(std::string_view entry, bool may_go_on);
   void eval_part(const std::string& part);
+  void write_page(const std::function<void()>& work);
+  void release_page();
   Result finish(Status status);
   void take_down(std::string_view entry);
 
@@ -132,6 +137,8 @@ class Session {
   std::unique_ptr<interp::Interpreter> interpreter_;
   EntryLog log_;
   Result result_;
+  std::optional<std::string> page_;  // what the command under way wrote so far
+  double reading_seconds_ = 0;       // that pages were on the terminal for
   std::vector<std::string> entries_;
   std::string script_;
   std::string_view current_entry_;

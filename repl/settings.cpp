@@ -56,6 +56,10 @@ std::string get_color(Session& session) { return switch_text(session.color()); }
 void set_color(Session& session, std::string_view value) {
   session.options().color = session.options().color_errors = parse_switch("color", value);
 }
+std::string get_pager(Session& session) { return switch_text(session.options().pages); }
+void set_pager(Session& session, std::string_view value) {
+  session.options().pages = parse_switch("pager", value);
+}
 std::string get_numbers(Session& session) { return switch_text(session.options().numbers); }
 void set_numbers(Session& session, std::string_view value) {
   session.options().numbers = parse_switch("numbers", value);
@@ -80,7 +84,7 @@ void set_cache(Session&, std::string_view value) {
   jit::use_code_cache({kernel_folder, static_cast<std::size_t>(mebibytes) * kMebibyte});
 }
 
-constexpr std::array<Setting, 9> kSettings{{
+constexpr std::array<Setting, 10> kSettings{{
     {"precision", "0 to 17", "digits after the point in printed tensors",
      get_print<&interp::PrintOptions::precision>, set_precision},
     {"width", "auto, 20 to 10000", "columns a printed value may take; auto: those of the terminal", get_width,
@@ -91,6 +95,8 @@ constexpr std::array<Setting, 9> kSettings{{
      get_print<&interp::PrintOptions::edge_items>, set_edge},
     {"color", "on, off", "colour in results and errors", get_color, set_color},
     {"numbers", "on, off", "the number of the entry in the prompt", get_numbers, set_numbers},
+    {"pager", "on, off", "what is longer than the terminal goes through $PAGER or less", get_pager,
+     set_pager},
     {"threads", "1 to 4096", "threads that kernels use", get_threads, set_threads},
     {"device", "cpu, cuda, cuda:1", "where new tensors live", get_device, set_device,
      "a later session may find no such device"},
