@@ -56,6 +56,7 @@ class UserError : public std::exception {
 struct RenderOptions {
   bool color = false;
   bool full_trace = false;  // ":bt full"; otherwise a long trace is folded in its middle
+  bool links = false;       // places in files are links of the terminal
 };
 
 // The text of `repl.md` "Diagnostics", ending in a newline.

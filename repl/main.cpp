@@ -82,6 +82,7 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
     options.settings_file = config_folder() + "/settings";
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
+  options.links = !line.no_color && shows_links(STDOUT_FILENO) && shows_links(STDERR_FILENO);
   options.json = line.json;
   options.compiles_hot = !line.no_hot;
   // What is piped in is a transcript, which is the same each time.
@@ -97,7 +98,7 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
 std::vector<std::string_view> given_settings(const CommandLine& line) {
   std::vector<std::string_view> given;
   if (!line.threads.empty()) given.emplace_back("threads");
-  if (!wants_color(STDOUT_FILENO) || line.no_color) given.emplace_back("color");
+  if (!wants_color(STDOUT_FILENO) || line.no_color) given.insert(given.end(), {"color", "links"});
   return given;
 }
 

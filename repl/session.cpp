@@ -12,6 +12,7 @@
 #include "repl/functions.h"
 #include "repl/kept_settings.h"
 #include "repl/lesson_progress.h"
+#include "repl/model_tree.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
 
@@ -113,7 +114,7 @@ void Session::show(const interp::Value& value) {
 void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
   interpreter_->flush();
   if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
-  write_error(lang::render(diagnostic, {options_.color_errors, full_trace}));
+  write_error(lang::render(diagnostic, {options_.color_errors, full_trace, options_.links}));
 }
 
 void Session::eval_text(std::string_view text) {
@@ -259,6 +260,7 @@ void Session::reset() {
 }
 
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {
+  if (std::optional<std::string> tree = model_tree(interpreter, value)) return *std::move(tree);
   return interp::echo_of(interpreter, value) + "\n";
 }
 

@@ -47,7 +47,8 @@ class Session {
     bool numbers = false;       // of entries, in prompts
     bool color = false;         // in results and help
     bool color_errors = false;
-    bool json = false;  // diagnostics as JSON lines
+    bool links = false;  // places in files are links of the terminal
+    bool json = false;   // diagnostics as JSON lines
     bool compiles_hot = true;
     std::string backend = "fused";  // of functions that become hot
     double capture_share = 0;       // see interp::Options
@@ -151,7 +152,8 @@ class Session {
   std::string on_enter_;
 };
 
-// A value as the prompt prints it, ending in a newline: a tensor as a summary line and fitted values.
+// A value as the prompt prints it, ending in a newline: a tensor as a summary line and fitted values, a model
+// as a tree of its parts, what is long elided.
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value);
 
 // The text of a file. Throws UserError (IOError) for what is missing, unreadable, a folder, or not text.

@@ -60,6 +60,10 @@ std::string get_pager(Session& session) { return switch_text(session.options().p
 void set_pager(Session& session, std::string_view value) {
   session.options().pages = parse_switch("pager", value);
 }
+std::string get_links(Session& session) { return switch_text(session.options().links); }
+void set_links(Session& session, std::string_view value) {
+  session.options().links = parse_switch("links", value);
+}
 std::string get_numbers(Session& session) { return switch_text(session.options().numbers); }
 void set_numbers(Session& session, std::string_view value) {
   session.options().numbers = parse_switch("numbers", value);
@@ -84,7 +88,7 @@ void set_cache(Session&, std::string_view value) {
   jit::use_code_cache({kernel_folder, static_cast<std::size_t>(mebibytes) * kMebibyte});
 }
 
-constexpr std::array<Setting, 10> kSettings{{
+constexpr std::array<Setting, 11> kSettings{{
     {"precision", "0 to 17", "digits after the point in printed tensors",
      get_print<&interp::PrintOptions::precision>, set_precision},
     {"width", "auto, 20 to 10000", "columns a printed value may take; auto: those of the terminal", get_width,
@@ -94,6 +98,7 @@ constexpr std::array<Setting, 10> kSettings{{
     {"edge", "1 to 1000", "items shown at each end of an elided dimension",
      get_print<&interp::PrintOptions::edge_items>, set_edge},
     {"color", "on, off", "colour in results and errors", get_color, set_color},
+    {"links", "on, off", "places in files open when they are clicked", get_links, set_links},
     {"numbers", "on, off", "the number of the entry in the prompt", get_numbers, set_numbers},
     {"pager", "on, off", "what is longer than the terminal goes through $PAGER or less", get_pager,
      set_pager},

@@ -68,7 +68,8 @@ class Holder {
   std::set<const TensorImpl*> tensors_;
 };
 
-// Of the memory that tensors lie in, which several may share.
+}  // namespace
+
 std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   std::set<std::uint64_t> storages;
   std::int64_t bytes = 0;
@@ -78,8 +79,6 @@ std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   }
   return bytes;
 }
-
-}  // namespace
 
 std::vector<Tensor> held_tensors(const Value& value) {
   Holder holder;

@@ -102,7 +102,8 @@ void backtrace(Session& session, std::string_view argument) {
     usage_error(*find_command("bt"), fmt::format("`{}` is not known", argument));
   }
   if (!session.last_error()) return session.write("there was no error yet\n");
-  session.write(lang::render(*session.last_error(), {session.color(), argument == "full"}));
+  session.write(
+      lang::render(*session.last_error(), {session.color(), argument == "full", session.options().links}));
 }
 
 constexpr std::array<Command, 4> kCommands{{
