@@ -367,8 +367,8 @@ void remember(const std::string& entry) {
 
 }  // namespace
 
-LineEditor::LineEditor(History& history, Hooks hooks, bool color)
-    : state_(new State{history, std::move(hooks), color, {}, {}, 0, false, false, {}, {}, {}}) {
+LineEditor::LineEditor(History& history, Hooks hooks)
+    : state_(new State{history, std::move(hooks), false, {}, {}, 0, false, false, {}, {}, {}}) {
   editor = state_;
   prepare_readline();
   using_history();
@@ -380,7 +380,9 @@ LineEditor::~LineEditor() {
   delete state_;
 }
 
-std::optional<std::string> LineEditor::read(std::string_view prompt, std::string_view continuation) {
+std::optional<std::string> LineEditor::read(std::string_view prompt, std::string_view continuation,
+                                            bool color) {
+  state_->color = color;
   state_->prompt = prompt;
   state_->continuation = continuation;
   state_->drawn_row = 0;

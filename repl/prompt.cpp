@@ -123,14 +123,12 @@ int talk_edited(Session& session) {
   watch_crashes(folder, session);
   History history(folder.empty() ? folder : folder + "/history");
   LineEditor editor(
-      history,
-      {[](std::string_view text) { return !is_incomplete(text); },
-       [&](std::string_view text, std::size_t cursor) { return complete(session, text, cursor); }},
-      session.color());
+      history, {[](std::string_view text) { return !is_incomplete(text); },
+                [&](std::string_view text, std::size_t cursor) { return complete(session, text, cursor); }});
   int exit_code = 0;
   const auto read = [&] {
     const int number = shown_number(session);
-    return editor.read(prompt_mark(number), continuation_mark(number));
+    return editor.read(prompt_mark(number), continuation_mark(number), session.color());
   };
   while (const auto entry = read()) {
     if (trim(*entry).empty() && !session.goes_on_with_enter()) continue;

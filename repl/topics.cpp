@@ -95,15 +95,16 @@ constexpr std::string_view kKeys = R"(  Enter          runs a complete entry, el
   Alt-Enter      begins a new line in any case
   Tab            completes names, fields, keyword arguments, files in strings and commands
   Right, End     at the end of the line take the grey hint from history
-  Up, Down       move within an entry, then through history
+  Up, Down       move within an entry, then through the history of what begins as typed
   Ctrl-R         searches history backwards
+  Ctrl-L         clears the terminal, but for the entry
   Ctrl-C         clears the entry; while a program runs, stops it
   Ctrl-D         on an empty line leaves
 
 Keys follow readline: emacs by default, vi with `set editing-mode vi` in ~/.inputrc.
 A pasted transcript with `kiln 18> `, `kiln> ` or `>>> ` prompts runs as if typed. `:set numbers off` leaves
 the number of the entry out of the prompt.
-~/.config/kiln/init.kiln runs first, unless `--no-init` is given.
+~/.config/kiln/init.kiln runs first, after the settings that `:set` kept, unless `--no-init` is given.
 )";
 
 constexpr std::string_view kValues =
