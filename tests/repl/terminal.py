@@ -120,7 +120,7 @@ class Prompt(unittest.TestCase):
         terminal.type("'a' * 30").keys("Enter").wait("a'\nkiln>")
         self.start_as_is(first="kiln>").type(":set reset").keys("Enter").wait("kiln> :set reset\nkiln 2>")
         self.write_settings("numbers = of\n")
-        self.start_as_is(first="kiln 1>").wait("config/kiln/settings:1: `numbers` takes on or off, not `of`")
+        self.start_as_is(first="kiln 1>", width=120).wait("config/kiln/settings:1: `numbers` takes on or off, not `of`")
         self.write_settings("numbers = off\n")
         self.start_as_is("--no-init", first="kiln 1>")
 
@@ -208,6 +208,28 @@ class Prompt(unittest.TestCase):
         third.keys("Up").wait("kiln> while true { }")
         third.keys("Up").wait("kiln> of_second = 2")
         third.keys("Up").wait("kiln> of_first = 1")
+
+    def test_long_output_goes_through_a_pager(self):
+        log = self.home + "/paged"
+        pager = self.home + "/pager"
+        with open(pager, "w") as file:
+            file.write(f"#!/bin/sh\ncat > {log}\necho paged\n")
+        os.chmod(pager, 0o755)
+        terminal = self.start(height=8, PAGER=pager)
+        terminal.type("list(range(900))").keys("Enter").wait("paged\nkiln>")
+        with open(log) as file:
+            self.assertEqual(file.read(), str(list(range(900))) + "\n")
+        terminal.type("2 + 2").keys("Enter").wait("kiln> 2 + 2\n4\nkiln>")
+        terminal.type("print(list(range(900)))").keys("Enter").wait("898, 899]\nkiln>")
+        terminal.type(":set pager off").enter().type("list(range(899))").keys("Enter").wait("897, 898]\nkiln>")
+
+    def test_a_pager_that_is_left_or_is_not_there(self):
+        terminal = self.start(height=8, PAGER="less", LESS="RFX")
+        terminal.type("list(range(900))").keys("Enter").wait("\n:").endswith("\n:")
+        terminal.keys("C-c").keys("q").wait("kiln>")
+        terminal.type("2 + 2").keys("Enter").wait("kiln> 2 + 2\n4\nkiln>")
+        terminal = self.start(height=8, PAGER="/no/such/pager")
+        terminal.type("list(range(900))").keys("Enter").wait("898, 899]\nkiln>")
 
     def test_hint_taken_with_right(self):
         terminal = self.start()
