@@ -1,5 +1,6 @@
 #include "repl/kept_size.h"
 
+#include "interpreter/values/graph_value.h"
 #include "interpreter/values/objects.h"
 #include "tensor/autograd.h"
 
@@ -53,6 +54,10 @@ bool KeptSize::visit_object(const Value& value) {
         if (!visit(field)) return false;
       }
       return visit_all(value.as<interp::Instance>().fields);
+    case Tag::Graph:
+      return visit_constants(interp::graph_of(value));
+    case Tag::Error:
+      return visit(value.as<interp::Error>().payload);
     case Tag::Function:
       return value.as<interp::Function>().captures.empty() && value.as<interp::Function>().defaults.empty();
     case Tag::Range:
@@ -64,6 +69,14 @@ bool KeptSize::visit_object(const Value& value) {
     default:
       return false;
   }
+}
+
+bool KeptSize::visit_constants(const jit::Graph& graph) {
+  bytes_ += graph.nodes.size() * sizeof(jit::Node);
+  for (const jit::Node& node : graph.nodes) {
+    if (node.constant && !visit_tensor(node.constant)) return false;
+  }
+  return true;
 }
 
 bool KeptSize::visit_tensor(const Tensor& x) {

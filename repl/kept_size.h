@@ -7,6 +7,7 @@
 #include <set>
 
 #include "interpreter/values/value.h"
+#include "jit/graph/graph.h"
 #include "tensor/tensor.h"
 
 namespace kiln::repl {
@@ -24,6 +25,7 @@ class KeptSize {
   bool visit(const interp::Value& value);
   bool visit_object(const interp::Value& value);
   bool visit_tensor(const Tensor& x);
+  bool visit_constants(const jit::Graph& graph);
   template <class Values>
   bool visit_all(const Values& values) {
     for (const interp::Value& each : values) {

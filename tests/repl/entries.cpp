@@ -66,6 +66,18 @@ TEST_CASE("few large values are kept, and none with a history") {
   CHECK(talk("_6") == "(6291456,)\n");
 }
 
+TEST_CASE("graphs and errors are kept, iterators are not") {
+  Talk talk;
+  talk("graph(x => x + 1, ones(2))");                               // 1
+  talk("fn caught() { try { [1][2] } catch err { return err } }");  // 2
+  talk("caught()");                                                 // 3
+  talk("iter([1, 2])");                                             // 4
+  talk("5");                                                        // 5
+  CHECK(talk("_1.ops()") == "['add']\n");
+  CHECK(talk("_3.kind") == "'IndexError'\n");
+  CHECK(contains(talk("_4"), "no longer kept"));
+}
+
 TEST_CASE("what a value took in later counts, too") {
   Talk talk;
   talk("l = []");
