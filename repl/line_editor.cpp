@@ -25,6 +25,7 @@ struct LineEditor::State {
   bool color;
   std::string prompt, continuation;
   int drawn_row = 0;       // of the cursor, in the rows drawn so far
+  int drawn_columns = 0;   // of the terminal, at the time; 0: nothing is drawn yet
   bool leaving = false;    // the last drawing of an entry: no hint, no bracket, cursor at the end
   bool cancelled = false;  // by Ctrl-C
   std::string last_completed;
@@ -66,8 +67,18 @@ void redraw() {
   view.color = editor->color;
   view.show_pair = !editor->leaving;
   const Screen screen = lay_out(view, size.columns);
+  // A terminal of another size has wrapped the entry anew by itself.
+  if (editor->drawn_columns != 0 && editor->drawn_columns != size.columns)
+    editor->drawn_row = std::min(screen.cursor_row, size.rows - 1);
   const int height = editor->leaving ? static_cast<int>(screen.rows.size()) : size.rows;
   emit(draw(screen, editor->drawn_row, height, size.columns, editor->drawn_row));
+  editor->drawn_columns = size.columns;
+}
+
+// What comes next is drawn from the row of the cursor on.
+void forget_drawn() {
+  editor->drawn_row = 0;
+  editor->drawn_columns = 0;
 }
 
 // Leaves the entry as it is on the screen; what follows starts on a fresh row.
@@ -76,7 +87,7 @@ void leave_entry(std::string_view mark) {
   redraw();
   editor->leaving = false;
   emit(std::string(mark) + "\n");
-  editor->drawn_row = 0;
+  forget_drawn();
 }
 
 void finish() {
@@ -105,7 +116,7 @@ std::string indentation() {
 // The terminal without what was on it, but for the entry; readline draws that next.
 int clear(int, int) {
   emit("\x1b[H\x1b[2J");
-  editor->drawn_row = 0;
+  forget_drawn();
   return 0;
 }
 
@@ -368,7 +379,7 @@ void remember(const std::string& entry) {
 }  // namespace
 
 LineEditor::LineEditor(History& history, Hooks hooks)
-    : state_(new State{history, std::move(hooks), false, {}, {}, 0, false, false, {}, {}, {}}) {
+    : state_(new State{history, std::move(hooks), false, {}, {}, 0, 0, false, false, {}, {}, {}}) {
   editor = state_;
   prepare_readline();
   using_history();
@@ -385,10 +396,11 @@ std::optional<std::string> LineEditor::read(std::string_view prompt, std::string
   state_->color = color;
   state_->prompt = prompt;
   state_->continuation = continuation;
-  state_->drawn_row = 0;
+  forget_drawn();
   state_->cancelled = false;
   state_->last_completed.clear();
   state_->recalled.reset();
+  emit(to_row_begin(terminal_size(STDOUT_FILENO).columns, color));
   char* line = readline(state_->prompt.c_str());
   if (line == nullptr) {
     emit("\n");

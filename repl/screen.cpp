@@ -20,8 +20,7 @@ int width_of(std::string_view text) {
 class Layout {
  public:
   Layout(Screen& screen, int columns, bool color) : screen_(screen), columns_(columns), color_(color) {
-    screen_.rows.emplace_back();
-    screen_.widths.push_back(0);
+    add_row();
   }
 
   void style(std::string_view style) {
@@ -33,7 +32,7 @@ class Layout {
 
   // One code point's bytes, or what stands for them.
   void put(std::string_view bytes, int width) {
-    if (screen_.widths.back() + width > columns_) new_row();
+    if (screen_.widths.back() + width > columns_) wrap();
     screen_.rows.back() += bytes;
     screen_.widths.back() += width;
   }
@@ -77,19 +76,29 @@ class Layout {
   void new_row() {
     const std::string_view kept = style_;
     style({});
-    screen_.rows.emplace_back();
-    screen_.widths.push_back(0);
+    add_row();
     style(kept);
+  }
+
+  void wrap() {
+    screen_.is_continued.back() = screen_.widths.back() == columns_;
+    new_row();
   }
 
   // The cursor stands before what comes next; a full row sends it to the next one.
   void mark_cursor() {
-    if (screen_.widths.back() >= columns_) new_row();
+    if (screen_.widths.back() >= columns_) wrap();
     screen_.cursor_row = static_cast<int>(screen_.rows.size()) - 1;
     screen_.cursor_column = screen_.widths.back();
   }
 
  private:
+  void add_row() {
+    screen_.rows.emplace_back();
+    screen_.widths.push_back(0);
+    screen_.is_continued.push_back(false);
+  }
+
   Screen& screen_;
   int columns_;
   bool color_;
@@ -189,7 +198,8 @@ std::string draw(const Screen& screen, int from_row, int height, int columns, in
   if (from_row > 0) out += fmt::format("\x1b[{}A", from_row);
   for (int row = first; row < last; ++row) {
     const auto i = static_cast<std::size_t>(row);
-    if (row > first) out += "\r\n";
+    // A blank makes the terminal wrap, and is written over.
+    if (row > first) out += screen.is_continued[i - 1] ? " \r" : "\r\n";
     out += screen.rows[i];
     // Erasing after a full row would take its last character on some terminals.
     if (screen.widths[i] < columns) out += "\x1b[K";
@@ -200,6 +210,13 @@ std::string draw(const Screen& screen, int from_row, int height, int columns, in
   if (screen.cursor_column > 0) out += fmt::format("\x1b[{}C", screen.cursor_column);
   drawn_row = screen.cursor_row - first;
   return out + "\x1b[?25h";
+}
+
+// After the mark as many blanks as fill a row: from within a row they reach into the next one, from its begin
+// they do not.
+std::string to_row_begin(int columns, bool color) {
+  return paint("⏎", style::kFaint, color) +
+         std::string(static_cast<std::size_t>(std::max(columns - 1, 0)), ' ') + "\r\x1b[K";
 }
 
 }  // namespace kiln::repl

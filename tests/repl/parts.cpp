@@ -272,6 +272,13 @@ TEST_CASE("the hint stands after the text and moves no cursor") {
   CHECK(laid_out("ab", 2, 5, "cdefgh").rows == std::vector<std::string>{"> ab…"});
 }
 
+TEST_CASE("the terminal wraps full rows itself, so that it wraps them anew when its size changes") {
+  int row = 0;
+  CHECK(draw(laid_out("abcdef\ng", 0, 5), 0, 10, 5, row).find("> abc \rdef\x1b[K\r\n. g") !=
+        std::string::npos);
+  CHECK(draw(laid_out("ab漢", 0, 5), 0, 10, 5, row).find("> ab\x1b[K\r\n漢") != std::string::npos);
+}
+
 TEST_CASE("of a screen higher than the terminal the part around the cursor is drawn") {
   std::string text;
   for (int i = 0; i < 30; ++i) text += "\n" + std::to_string(i);

@@ -182,6 +182,22 @@ class Prompt(unittest.TestCase):
         self.assertTrue(terminal.screen().endswith("kiln> fn f(x) { …"))
         terminal.keys("Right").enter().type("f(1)").keys("Enter").wait("kiln> f(1)\n42\nkiln>")
 
+    def test_output_without_a_line_end_stays(self):
+        terminal = self.start()
+        terminal.type('print("begun", end="")').keys("Enter").wait('end="")\nbegun⏎\nkiln>')
+        terminal.type("!printf 'of the system'").keys("Enter").wait("system'\nof the system⏎\nkiln>")
+        terminal.type("1").keys("Enter").wait("kiln> 1\n1\nkiln>")
+
+    def test_another_size_while_typing(self):
+        terminal = self.start(width=60)
+        terminal.type("'abcdefghijklmnopqrstuvwxyz'").wait("kiln> 'abcdefghijklmnopqrstuvwxyz'")
+        terminal.tmux("resize-window", "-x", "20", "-y", "24")
+        terminal.wait("kiln> 'abcdefghijklm\nnopqrstuvwxyz'")
+        terminal.tmux("resize-window", "-x", "60", "-y", "24")
+        terminal.wait("kiln> 'abcdefghijklmnopqrstuvwxyz'")
+        self.assertEqual(terminal.screen().count("kiln>"), 1)
+        self.assertTrue(terminal.screen().startswith("Kiln "))
+
     def test_clearing_the_screen(self):
         terminal = self.start()
         terminal.type("1 + 1").enter().type("x = [").enter().type("7]").keys("C-l").wait("kiln> x = [\n  ...   7]")
