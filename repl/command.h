@@ -20,6 +20,9 @@ struct Command {
   std::string_view page;     // the help page under the summary
   // `argument` is what follows the name, trimmed. Throws UserError.
   void (*run)(Session& session, std::string_view argument);
+  // For completion: words that the argument may begin with, a blank between; and whether it is a file.
+  std::string_view words = {};
+  bool takes_files = false;
 };
 
 std::span<const Command> asking_commands();     // help doc source apropos

@@ -23,7 +23,7 @@ constexpr std::array<Command, 1> kCommands{{
      "its own. The values are kept until the next error; `q` lets go of them. `breakpoint()` in a program\n"
      "stops it there, for the same.\n\n"
      "  :debug          the calls\n  :debug y.sum()  in the innermost\n  :debug up\n  :debug q\n",
-     debug},
+     debug, "up down q"},
 }};
 
 }  // namespace

@@ -91,7 +91,7 @@ constexpr std::array<Command, 2> kCommands{{
      "call,\n"
      "as `check(f, x)` does; `kiln --check` has it on from the start.\n\n"
      "kiln> :check (x => x.exp() + 1)(ones(3))\nkiln> :check\n",
-     check},
+     check, "on off"},
 }};
 
 }  // namespace

@@ -179,7 +179,7 @@ constexpr std::array<Command, 1> kCommands{{
      "what is shown is what happens. An exercise is checked after each entry. The lessons are documents,\n"
      "too, in docs/lessons.\n\n"
      "kiln> :lesson\n",
-     lesson},
+     lesson, "next hint answer check"},
 }};
 
 }  // namespace
