@@ -22,6 +22,7 @@
 #include "repl/version.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/cuda/program.h"
+#include "tensor/detached_call.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
 
@@ -150,6 +151,14 @@ int close_output(int code) {
   return code == kExitDone ? kExitError : code;
 }
 
+// The end of the process. What Ctrl-C left behind in a library still uses that library's memory, which would
+// be taken down first.
+int leave(int code) {
+  const int closed = close_output(code);
+  if (detached_calls_go_on()) _exit(closed);
+  return closed;
+}
+
 // A file beyond `ulimit -f` is an error of the write to it, as a full disk is. Handled, not ignored: programs
 // that we start would ignore it, too.
 void watch_file_limit() {
@@ -171,12 +180,12 @@ int main(int argc, char** argv) {
     check_processor();
     line = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
     apply_settings(line);
-    return close_output(run(line));
+    return leave(run(line));
   } catch (const UsageError& error) {
     return complain(error);
   } catch (...) {
     const Failure failure = current_failure();
     if (failure.fault != Failure::Fault::Exit) write_diagnostic(failure.diagnostic, line);
-    return close_output(failure.exit_code);
+    return leave(failure.exit_code);
   }
 }

@@ -138,6 +138,7 @@ constexpr std::array<Command, 4> kCommands{{
      "run a file; its names become the session's",
      "Relative to where kiln was started.\n",
      load,
+     no_function("`import` takes names of a file"),
      {},
      true},
     {"reload",
@@ -146,6 +147,7 @@ constexpr std::array<Command, 4> kCommands{{
      "run a changed file again; without a name, the last one loaded",
      "A reloaded module keeps its identity: code that imported it sees the new functions.\n",
      reload,
+     no_function("a program reads its files when it begins"),
      {},
      true},
     {"save",
@@ -154,10 +156,11 @@ constexpr std::array<Command, 4> kCommands{{
      "the session as a script: every entry that ran without error",
      "kiln> x = 2\nkiln> :save /tmp/kiln-help-example.kiln\n",
      save,
+     no_function("a program is a file already"),
      {},
      true},
     {"edit", "[name or file]", "Files", "the last entry, a function or a file in $EDITOR, then run it", "",
-     edit},
+     edit, no_function("an editor is for people at a terminal")},
 }};
 
 }  // namespace

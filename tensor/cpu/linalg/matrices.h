@@ -34,6 +34,11 @@ class Scratch {
     blocks_.emplace_back(memory::take_block(bytes), bytes);
     return static_cast<T*>(blocks_.back().first);
   }
+  // From now on the pieces of another one live as long as this.
+  void take_over(Scratch& other) {
+    blocks_.insert(blocks_.end(), other.blocks_.begin(), other.blocks_.end());
+    other.blocks_.clear();
+  }
 
  private:
   std::vector<std::pair<void*, std::size_t>> blocks_;
