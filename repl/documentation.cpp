@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "interpreter/values/natives.h"
+#include "lang/error_codes.h"
 #include "repl/columns.h"
 #include "repl/command.h"
 #include "repl/definition.h"
+#include "repl/explain.h"
 #include "repl/highlight.h"
 #include "repl/lines.h"
 #include "repl/symbols.h"
@@ -284,6 +286,7 @@ std::optional<Page> find_page(Session& session, std::string_view name) {
   if (const auto value = find_documented(session, name))
     return value_page(session, std::string(name), *value);
   if (auto page = symbol_page(name)) return page;
+  if (const lang::ErrorCode* code = lang::find_error_code(name)) return page_of(*code);
   if (auto page = op_page(name)) return page;
   if (auto page = qualified_method_page(name)) return page;
   if (auto page = any_method_page(name)) return page;
@@ -341,6 +344,8 @@ std::vector<Entry> all_entries(Session& session) {
     for (const std::string_view name : lines_of(symbol.names))
       entries.push_back({std::string(name), symbol_page(name)->kind, summary_of(symbol.documentation)});
   }
+  for (const lang::ErrorCode& code : lang::error_codes())
+    entries.push_back({std::string(code.code), std::string(code.kind), std::string(code.title)});
   for (const Command* command : all_commands()) {
     entries.push_back({":" + std::string(command->name), "command", std::string(command->summary)});
   }

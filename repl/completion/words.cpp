@@ -4,6 +4,7 @@
 #include "interpreter/capture/own_pass.h"
 #include "interpreter/host/graph_stages.h"
 #include "jit/passes/recipes.h"
+#include "lang/error_codes.h"
 #include "repl/command.h"
 #include "repl/completion/sources.h"
 #include "repl/settings.h"
@@ -33,6 +34,13 @@ All pass_names(Session& session) {
   for (const auto& pass : interp::capture::own_passes(session.interpreter()))
     all.push_back({pass.name, "pass", "of this program"});
   for (const jit::Pass& pass : jit::passes()) all.push_back({std::string(pass.name), "pass", ""});
+  return all;
+}
+
+All code_names() {
+  All all;
+  for (const lang::ErrorCode& code : lang::error_codes())
+    all.push_back({std::string(code.code), "code", std::string(code.title)});
   return all;
 }
 
@@ -69,6 +77,7 @@ All words_at(Session& session, const Command& command, std::string_view before) 
   const bool is_first = trim(before).empty();
   if (command.name == "set") return setting_words(before);
   if (command.name == "help" && is_first) return topic_names();
+  if (command.name == "explain") return is_first ? code_names() : All();
   if (command.name == "pass" && is_first) return pass_names(session);
   if (command.name == "diff" && !is_first) return stage_names();
   return is_first ? own_words(command) : All();
@@ -76,8 +85,8 @@ All words_at(Session& session, const Command& command, std::string_view before) 
 
 // Whether an expression may stand in the argument, too.
 bool takes_expression(const Command& command, std::string_view before) {
-  const bool names_only =
-      command.name == "set" || command.name == "help" || (command.name == "pass" && trim(before).empty());
+  const bool names_only = command.name == "set" || command.name == "help" || command.name == "explain" ||
+                          (command.name == "pass" && trim(before).empty());
   return !names_only;
 }
 
