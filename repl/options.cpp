@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/backend.h"
 #include "lang/diagnostic.h"
 
 namespace kiln::repl {
@@ -140,11 +141,9 @@ class Reader {
     if (line_.check && !tool_.empty() && tool_ != "fmt")
       throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
                        {}};
-    static constexpr std::string_view kBackends[] = {"", "fused", "aot_eager", "eager"};
-    if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) ==
-        std::end(kBackends)) {
+    if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
-                       "backends are fused, aot_eager and eager"};
+                       interp::capture::known_backends()};
     }
   }
 

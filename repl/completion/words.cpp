@@ -1,7 +1,9 @@
 // Commands and what may follow each: its words, settings and their values, topics, passes, stages, files.
 #include <algorithm>
+#include <array>
 
 #include "interpreter/capture/own_pass.h"
+#include "interpreter/host/backend_choice.h"
 #include "interpreter/host/graph_stages.h"
 #include "jit/passes/recipes.h"
 #include "lang/error_codes.h"
@@ -50,6 +52,13 @@ All stage_names() {
   return all;
 }
 
+All backend_names(Session& session) {
+  All all;
+  for (const auto& each : interp::host::backend_choices(session.interpreter()))
+    all.push_back({std::string(each.name), "backend", std::string(each.meaning)});
+  return all;
+}
+
 All own_words(const Command& command) {
   All all;
   for (std::string_view rest = command.words; !rest.empty();) {
@@ -77,6 +86,7 @@ All words_at(Session& session, const Command& command, std::string_view before) 
   const bool is_first = trim(before).empty();
   if (command.name == "set") return setting_words(before);
   if (command.name == "help" && is_first) return topic_names();
+  if (command.name == "backend") return is_first ? backend_names(session) : All();
   if (command.name == "explain") return is_first ? code_names() : All();
   if (command.name == "pass" && is_first) return pass_names(session);
   if (command.name == "diff" && !is_first) return stage_names();
@@ -85,9 +95,9 @@ All words_at(Session& session, const Command& command, std::string_view before) 
 
 // Whether an expression may stand in the argument, too.
 bool takes_expression(const Command& command, std::string_view before) {
-  const bool names_only = command.name == "set" || command.name == "help" || command.name == "explain" ||
-                          (command.name == "pass" && trim(before).empty());
-  return !names_only;
+  static constexpr std::array<std::string_view, 4> kNamesOnly{"set", "help", "explain", "backend"};
+  const bool names_only = std::find(kNamesOnly.begin(), kNamesOnly.end(), command.name) != kNamesOnly.end();
+  return !names_only && !(command.name == "pass" && trim(before).empty());
 }
 
 }  // namespace
