@@ -6,6 +6,7 @@
 #include "interpreter/vm/arguments.h"
 #include "repl/definition.h"
 #include "repl/documentation.h"
+#include "repl/explain.h"
 #include "repl/op_row.h"
 #include "repl/variables.h"
 
@@ -76,6 +77,10 @@ Value apropos(Interpreter&, Args a) {
   return interp::host::list_value(std::move(all));
 }
 
+Value explain(Interpreter&, Args a) {
+  return Value(explanation(interp::host::text_argument(a[0], "code"), false));
+}
+
 constexpr interp::NativeDef kNatives[] = {
     {"who()",
      "The variables of the main program: a list, each with `name value type device bytes aliases`. `:who` "
@@ -96,6 +101,12 @@ constexpr interp::NativeDef kNatives[] = {
      "list, each with `name kind summary`. `:apropos` prints them.\n"
      ">>> [each.name for each in apropos(\"isfinite\")]\n['isfinite']",
      apropos},
+    {"explain(code)",
+     "What the code of an error means, with a wrong and a right example, as text; of a kind of error its "
+     "codes. "
+     "`:explain` prints it.\n"
+     ">>> explain(\"K0501\").split(\"\\n\")[0]\n'a product whose inner sizes differ'",
+     explain},
 };
 
 }  // namespace

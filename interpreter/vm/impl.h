@@ -1,6 +1,7 @@
 // Owns what an Interpreter is made of.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "interpreter/interpreter.h"
@@ -14,11 +15,13 @@ namespace kiln::interp {
 struct Interpreter::Impl {
   Value main, prelude;              // keep the modules alive
   std::vector<OwnPass> own_passes;  // that the program has registered
+  std::string backend;              // of what becomes hot
   Modules modules;
   std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
   Vm vm;
 
-  explicit Impl(Interpreter& interpreter) : modules(interpreter), vm(interpreter) {}
+  explicit Impl(Interpreter& interpreter)
+      : backend(interpreter.options().backend), modules(interpreter), vm(interpreter) {}
 };
 
 }  // namespace kiln::interp
