@@ -130,7 +130,7 @@ void JointFacts::find_costs() {
       kind = RecomputeCost::Own;
     } else if (node.is_constant() || node.is_view()) {
       kind = RecomputeCost::Free;
-    } else if ((node.op->effects & kCommunicates) != 0) {
+    } else if (node.op->communicates()) {
       kind = RecomputeCost::Collective;
     } else if (node.op->is_ordered()) {
       kind = RecomputeCost::Random;

@@ -21,7 +21,7 @@ bool lacks_line(const std::string& lines, std::size_t count) {
 
 }  // namespace
 
-bool communicates(const Node& node) { return has_effect(node, kCommunicates); }
+bool communicates(const Node& node) { return !node.is_constant() && node.op->communicates(); }
 bool is_start(const Node& node) { return node.op == &core_ops().allreduce_start; }
 bool is_wait(const Node& node) { return node.op == &core_ops().allreduce_wait; }
 
