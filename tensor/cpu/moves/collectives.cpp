@@ -59,7 +59,7 @@ Tensors start(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
                    .group = attrs.get<std::string>("group"),
                    .place = places[i]});
   }
-  return {number(static_cast<std::int64_t>(collectives().start(std::move(all))), inputs[0].device())};
+  return {number(static_cast<std::int64_t>(start_collectives(std::move(all))), inputs[0].device())};
 }
 
 Tensors wait(const Op&, const Attrs&, Inputs inputs, Stream&) {
