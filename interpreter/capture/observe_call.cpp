@@ -210,6 +210,10 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       // Guards check the layout of a tensor, not whether it is a view.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
       return;
+    case HostRule::ReadsRanks:
+      if (tracer_.is_apart_) return tracer_.stop("the ranks are asked for");
+      read_arguments();
+      return tracer_.read_membership();
     case HostRule::TellsApart:
       read_arguments();
       tracer_.tells_tensors_apart();
