@@ -27,6 +27,14 @@ kiln::timeline::Line current_line(Vm& vm) {
   return kiln::timeline::line_of(span.file->name(), static_cast<int>(span.file->locate(span.begin).line));
 }
 
+const Frame* user_frame(Vm& vm) {
+  for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
+    const Module& module = frame->module();
+    if (&module == &vm.interpreter().main() || !module.path.empty()) return frame;
+  }
+  return nullptr;
+}
+
 Failure delayed_failure(const kiln::DelayedError& error) {
   Failure failure;
   failure.diagnostic.kind = name(error.kind());

@@ -21,6 +21,7 @@ std::span<const NativeDef> json_natives();          // parse_json json_text
 std::span<const NativeDef> regex_natives();         // regex_matches regex_names
 std::span<const NativeDef> process_natives();       // run_process
 std::span<const NativeDef> calendar_natives();      // calendar_parts calendar_seconds calendar_text
+std::span<const NativeDef> rank_natives();          // what `dist` is made of
 std::span<const NativeDef> shape_natives();         // eval_shape
 std::span<const NativeDef> report_natives();        // stages why hot passes
 std::span<const NativeDef> profiling_natives();     // profile
