@@ -12,6 +12,7 @@
 #include "repl/lesson_progress.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 
@@ -112,6 +113,8 @@ Status Session::guarded(std::string_view entry, const std::function<void()>& wor
   Session* const before = std::exchange(running, this);
   try {
     work();
+    check_interrupt();  // which may have come where nothing looked any more, or while the terminal took a
+                        // text
   } catch (...) {
     status = fail(entry);
   }

@@ -12,6 +12,7 @@
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/natives.h"
 #include "jit/graph/text.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -24,6 +25,7 @@ class Printer {
   explicit Printer(Interpreter& interpreter) : interpreter_(interpreter) {}
 
   std::string repr(const Value& v) {
+    check_interrupt();
     if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
     switch (v.tag()) {
       case Tag::Device:
