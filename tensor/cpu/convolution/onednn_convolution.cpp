@@ -198,6 +198,7 @@ bool through_weights(Kind kind, const ConvShape& shape, DType dtype, const std::
   parallel_for(images * cut.stripes(), 1, [&](std::int64_t begin, std::int64_t end) {
     std::optional<Runner> runner;
     for (std::int64_t task = begin; task < end; ++task) {
+      check_interrupt();
       const std::int64_t n = task % images, stripe = task / images;
       if (task == begin || n == 0) {
         const auto place = static_cast<std::size_t>(stripe);
@@ -236,6 +237,7 @@ bool convolve_weight(const ConvShape& shape, DType dtype, const std::byte* x, co
   float* gradients = sums ? reinterpret_cast<float*>(sums->data()) : weight;
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
+      check_interrupt();
       const std::int64_t block = task / cut.stripes(), stripe = task % cut.stripes();
       Runner runner(*(block + 1 == blocks.count ? last : plans)[static_cast<std::size_t>(stripe)]);
       const std::int64_t first = block * blocks.length;
