@@ -10,6 +10,15 @@
 
 namespace kiln::repl {
 
+// What does in a program what a command does: an expression of the language about `f`, `g` and `x`, which
+// tests run, or why there is none.
+struct InPrograms {
+  std::string_view expression;
+  std::string_view why_none = {};
+};
+constexpr InPrograms in_programs(std::string_view expression) { return {expression}; }
+constexpr InPrograms no_function(std::string_view why) { return {{}, why}; }
+
 // A row of the table. The help page may hold examples: lines that begin with "kiln> " are entries, and tests
 // run all of them.
 struct Command {
@@ -20,6 +29,7 @@ struct Command {
   std::string_view page;     // the help page under the summary
   // `argument` is what follows the name, trimmed. Throws UserError.
   void (*run)(Session& session, std::string_view argument);
+  InPrograms in_programs{};
 };
 
 std::span<const Command> asking_commands();     // help doc source apropos

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+
+#include <fmt/format.h>
 
 #include "interpreter/values/natives.h"
 #include "repl/columns.h"
@@ -217,7 +220,13 @@ std::optional<Page> command_page(std::string_view name) {
   if (!command->usage.empty()) usage += " " + std::string(command->usage);
   std::string text(command->summary);
   text += "\n" + std::string(command->page);
-  return Page{std::string(command->name), "command", {usage}, std::move(text), {}};
+  const InPrograms& same = command->in_programs;
+  return Page{std::string(command->name),
+              "command",
+              {usage},
+              std::move(text),
+              {same.expression.empty() ? "not in programs: " + std::string(same.why_none)
+                                       : fmt::format("in programs: `{}`", same.expression)}};
 }
 
 // ".a.b" from a value on.
@@ -314,6 +323,20 @@ std::vector<Entry> all_entries(Session& session) {
     entries.push_back({":" + std::string(command->name), "command", std::string(command->summary)});
   }
   return entries;
+}
+
+Mentions mentions_of(Session& session, std::string_view word) {
+  const auto has_word = [word](std::string_view text) {
+    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+    return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
+  };
+  Mentions found;
+  for (Entry& entry : all_entries(session)) {
+    const bool by_name = has_word(entry.name);
+    if (by_name || has_word(entry.summary))
+      (by_name ? found.by_name : found.by_summary).push_back(std::move(entry));
+  }
+  return found;
 }
 
 void unknown_name(Session& session, std::string_view name) {

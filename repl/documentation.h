@@ -36,6 +36,11 @@ struct Entry {
   std::string summary;
 };
 std::vector<Entry> all_entries(Session& session);
+// Those that have the word, in any case: in their name first, then in their line.
+struct Mentions {
+  std::vector<Entry> by_name, by_summary;
+};
+Mentions mentions_of(Session& session, std::string_view word);
 
 // The value of "a.b.c": a variable, then attributes of modules, structs and instances. None for anything
 // else.

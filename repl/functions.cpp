@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/record.h"
-#include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
 #include "repl/definition.h"
 #include "repl/documentation.h"
@@ -60,6 +59,23 @@ Value source(Interpreter&, Args a) {
   return Value(definition->text);
 }
 
+Value apropos(Interpreter&, Args a) {
+  static const Value* const type = new Value(interp::host::record_type(
+      "Mention",
+      "A name that has a page: `name`, its `kind` (\"op\", \"function\", \"method\", \"command\" …) and a "
+      "`summary` of one sentence.",
+      {"name", "kind", "summary", "text"}));
+  const Mentions found = mentions_of(*Session::current(), interp::host::text_argument(a[0], "word"));
+  std::vector<Value> all;
+  for (const auto* const part : {&found.by_name, &found.by_summary}) {
+    for (const Entry& each : *part)
+      all.push_back(
+          interp::host::make_record(*type, {Value(each.name), Value(each.kind), Value(each.summary),
+                                            Value(fmt::format("{}: {}", each.name, each.summary))}));
+  }
+  return interp::host::list_value(std::move(all));
+}
+
 constexpr interp::NativeDef kNatives[] = {
     {"who()",
      "The variables of the main program: a list, each with `name value type device bytes aliases`. `:who` "
@@ -75,15 +91,24 @@ constexpr interp::NativeDef kNatives[] = {
      "`??name` prints it.\n"
      ">>> fn double(x) = 2 * x\n>>> source(double)\n'fn double(x) = 2 * x'",
      source},
+    {"apropos(word)",
+     "Every name that has the word in it or in its first sentence, those that have it in the name first: a "
+     "list, each with `name kind summary`. `:apropos` prints them.\n"
+     ">>> [each.name for each in apropos(\"isfinite\")]\n['isfinite']",
+     apropos},
 };
 
 }  // namespace
 
+std::span<const interp::NativeDef> asking_functions() { return kNatives; }
+
 void install_functions(Session& session) {
-  for (const interp::NativeDef& each : kNatives) {
-    const Value function = interp::make_native(each);
-    const_cast<interp::Module&>(session.interpreter().prelude())
-        .set(function.as<interp::Native>().name, function);
+  for (const auto part : {asking_functions(), call_functions()}) {
+    for (const interp::NativeDef& each : part) {
+      const Value function = interp::make_native(each);
+      const_cast<interp::Module&>(session.interpreter().prelude())
+          .set(function.as<interp::Native>().name, function);
+    }
   }
 }
 

@@ -334,6 +334,7 @@ void add_index_ops(OpTable& table);
 void add_linalg_ops(OpTable& table);
 void add_nn_ops(OpTable& table);
 void add_random_ops(OpTable& table);
+void add_collective_ops(OpTable& table);
 
 // ---- The door --------------------------------------------------------------------------------------------
 

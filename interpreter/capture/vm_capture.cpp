@@ -123,6 +123,11 @@ bool Vm::step(Frame* base) {
   return execute(base, &one);
 }
 
+bool Vm::try_step(Frame* base) {
+  std::uint64_t one = 1;
+  return run(base, &one);
+}
+
 bool Vm::step_over_mark(Frame* base) {
   skips_mark_ = frame_->code->is_marked(frame_->place());
   return step(base);

@@ -89,18 +89,13 @@ Value eager(Interpreter& interpreter, Args a) {
 // Each graph of the call, on what it was given in the call.
 Value check(Interpreter& interpreter, Args a) {
   const capture::CompileOptions options = with_backend(a[2], "check");
-  const std::vector<Value>& positional = a[1].as<Tuple>().items;
   if (a[0].is(Tag::Graph)) {
     std::vector<Tensor> arguments;
-    for (const Value& each : positional) arguments.push_back(to_operand(each));
+    for (const Value& each : a[1].as<Tuple>().items) arguments.push_back(to_operand(each));
     const std::string found = capture::difference_of(interpreter, options, graph_of(a[0]), arguments);
     return found.empty() ? Value() : Value(found);
   }
-  std::vector<std::pair<std::string_view, Value>> named;
-  for (const Dict::Entry& entry : a[3].as<Dict>().entries()) {
-    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
-  }
-  const CapturedCall call = captured_call(interpreter, a[0], positional, named);
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
   for (const CapturedGraph* each : call.graphs()) {
     const std::string found = capture::difference_of(interpreter, options, each->graph, each->arguments);
     if (!found.empty()) return Value(found);

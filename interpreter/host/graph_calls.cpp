@@ -119,6 +119,13 @@ Value break_value(const GraphBreak& each) {
                              Value(fmt::format("{}:{}: {}", each.file, each.line, each.reason))});
 }
 
+Value breaks(Interpreter& interpreter, Args a) {
+  std::vector<Value> all;
+  for (const GraphBreak& each : breaks_of(call_of(interpreter, a[0], a[1], a[2])))
+    all.push_back(break_value(each));
+  return list_value(std::move(all));
+}
+
 Value recompile_value(const Recompile& each) {
   static const Value* const type =
       new Value(record_type("Recompile",
@@ -186,6 +193,10 @@ constexpr NativeDef kNatives[] = {
      "The graphs of one call f(*args, **named), one for each stretch between breaks.\n"
      ">>> [g.ops() for g in graphs(x => x.cos().cos(), ones(3))]\n[['cos', 'cos']]",
      graphs},
+    {"breaks(f, *args, **named)",
+     "Where one call f(*args, **named) cannot go on as one graph: a list, each with `reason file line`.\n"
+     ">>> breaks(x => x.sum().item(), ones(3))[0].reason\n'item() reads an element'",
+     breaks},
     {"kernels(f, *args, **named)",
      "What each kernel and library call of one call takes: a list, each with `name ops bytes flops seconds "
      "share`. The call runs once, then each of them again, alone.\n"
@@ -229,12 +240,16 @@ constexpr NativeDef kNatives[] = {
 
 namespace host {
 
-CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+std::vector<std::pair<std::string_view, Value>> named_arguments(const Value& by_name) {
   std::vector<std::pair<std::string_view, Value>> named;
   for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
     if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
   }
-  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
+  return named;
+}
+
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+  return captured_call(interpreter, f, arguments.as<Tuple>().items, named_arguments(by_name));
 }
 
 const jit::Pass* find_pass_named(Interpreter& interpreter, std::string_view name) {

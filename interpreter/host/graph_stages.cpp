@@ -325,13 +325,20 @@ CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<c
   return call;
 }
 
-std::string why_no_graph(const CapturedCall& call) {
+std::vector<GraphBreak> breaks_of(const CapturedCall& call) {
+  std::vector<GraphBreak> found;
   for (const CapturedGraph& each : call.parts) {
-    if (each.break_reason.empty()) continue;
-    if (each.break_file.empty()) return each.break_reason;
-    return fmt::format("{} ({}:{})", each.break_reason, each.break_file, each.break_line);
+    if (!each.break_reason.empty()) found.push_back({each.break_reason, each.break_file, each.break_line});
   }
-  return "the call runs no op";
+  return found;
+}
+
+std::string why_no_graph(const CapturedCall& call) {
+  const std::vector<GraphBreak> breaks = breaks_of(call);
+  if (breaks.empty()) return "the call runs no op";
+  const GraphBreak& first = breaks.front();
+  if (first.file.empty()) return first.reason;
+  return fmt::format("{} ({}:{})", first.reason, first.file, first.line);
 }
 
 StageMade stage_made(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove) {

@@ -60,6 +60,8 @@ inline bool has_graph(const CapturedGraph& part) {
 // Calls `f` once. A graph without arguments is its own and is not run. TypeError unless `f` can be called.
 CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
                            std::span<const std::pair<std::string_view, Value>> named);
+// Where and why its stretches end before the call does.
+std::vector<GraphBreak> breaks_of(const CapturedCall& call);
 // Of a call that has no graph: "the call runs no op", or what came in the way.
 std::string why_no_graph(const CapturedCall& call);
 // A stage of one of them, with its guards. Nodes name those of the captured graph that they come from where

@@ -83,6 +83,30 @@ Value passes(Interpreter& interpreter, Args) {
   return list_value(std::move(all));
 }
 
+Value saved_value(const std::string& name, bool is_kept, std::int64_t bytes, const std::string& why) {
+  static const Value* const type = new Value(record_type(
+      "Saved",
+      "A value that the backward graph needs: its `name`, whether it is `kept` or computed again, "
+      "its `bytes`, and `why`.",
+      {"name", "kept", "bytes", "why", "text"}));
+  return make_record(*type,
+                     {Value(name), Value(is_kept), Value(bytes), Value(why),
+                      Value(fmt::format("{}: {}, {}", name, is_kept ? "kept" : "computed again", why))});
+}
+
+Value saved(Interpreter& interpreter, Args a) {
+  std::vector<Value> all;
+  for (const CapturedGraph* each : call_of(interpreter, a[0], a[1], a[2]).graphs()) {
+    if (each->differentiated) continue;
+    const jit::PartitionReport report = gradients_of(*each).parts.report;
+    for (const jit::SavedValue& value : report.saved)
+      all.push_back(saved_value(value.name, true, value.bytes, value.why));
+    for (const jit::Recomputation& value : report.recomputed)
+      all.push_back(saved_value(value.name, false, value.bytes, value.why));
+  }
+  return list_value(std::move(all));
+}
+
 constexpr NativeDef kNatives[] = {
     {"stages(f, *args, **named)",
      "The stages of one call f(*args, **named): a list, each with `name made ops kernels saved bytes lines "
@@ -90,6 +114,12 @@ constexpr NativeDef kNatives[] = {
      ">>> [(s.name, s.ops) for s in stages(x => x.cos().cos(), ones(3))][:3]\n"
      "[('captured', 2), ('functional', 2), ('joint', 6)]",
      stages_of},
+    {"saved(f, *args, **named)",
+     "What the backward graph of one call f(*args, **named) needs: a list, each with `name kept bytes why`. "
+     "What is not kept is computed again. `:saved` prints them.\n"
+     ">>> [(s.name, s.kept, s.bytes) for s in saved(x => x.cos().cos(), ones(3))]\n"
+     "[('x', true, 12), ('0', false, 12)]",
+     saved},
     {"why(f=none)",
      "Why a function was compiled again, was not compiled, or breaks, in plain sentences; without one, of "
      "the "

@@ -11,6 +11,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/natives.h"
+#include "interpreter/values/unknown.h"
 #include "jit/graph/text.h"
 #include "tensor/interrupt.h"
 
@@ -194,6 +195,7 @@ class Printer {
       case Tag::Graph:
         return short_graph(graph_of(v));
       case Tag::Opaque:
+        look_at(v);
         return v.as<Opaque>().name;
       default:
         return std::string(type_name(v));

@@ -163,6 +163,7 @@ struct Opaque : Object {
   std::exception_ptr error;                            // while it is on its way through a `with`
   std::vector<std::pair<std::string, Value>> methods;  // Natives that get the Opaque as first argument
   std::shared_ptr<void> state;                         // of the methods' own, which refers to no values
+  bool is_unknown = false;                             // interpreter/values/unknown.h
   Opaque() : Object(Tag::Opaque) {}
 };
 

@@ -4,6 +4,7 @@
 #include "interpreter/values/sets.h"
 #include "interpreter/vm/call.h"
 #include "interpreter/vm/errors.h"
+#include "interpreter/vm/impl.h"
 
 namespace kiln::interp {
 namespace {
@@ -236,6 +237,8 @@ void bind_fields(const StructType& type, Arguments& arguments, Instance& instanc
 }
 
 Value call_native_with(Interpreter& interpreter, const Native& native, Arguments& arguments) {
+  if (Watcher* const watcher = interpreter.impl().vm.watcher())
+    watcher->enters(native, arguments.positional, arguments.named);
   if (native.unbound) return native.unbound(interpreter, native, arguments.positional, arguments.named);
   std::vector<Value> bound = bind_native(native, arguments);
   return native.call(interpreter, bound);

@@ -10,6 +10,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/values/objects.h"
 #include "interpreter/values/sets.h"
+#include "interpreter/values/unknown.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/tensor_operators.h"
@@ -188,6 +189,7 @@ bool truth_of(Interpreter&, const Value& v) {
                 ", is neither true nor false",
             "say what is meant: `any(…)` or `all(…)`");
     default:
+      look_at(v);
       return true;
   }
 }

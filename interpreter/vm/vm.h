@@ -88,6 +88,13 @@ class Vm {
   bool step(Frame* base);
   // Likewise, of an instruction in whose place a mark may stand: that is not looked at.
   bool step_over_mark(Frame* base);
+  // As `step`, but what the instruction throws leaves the frames as they are.
+  bool try_step(Frame* base);
+  // In a handler of C++: makes the frames ready to go on in a handler of the program, or throws on when
+  // `entry` was left.
+  void handle(Frame* entry);
+  // Goes on in a frame that was active before: its registers are there again.
+  void go_back_to(Frame* frame) { frame_ = frame; }
   // Runs to the end of `entry`.
   bool execute(Frame* entry, std::uint64_t* budget = nullptr);
   // Clears as many of the innermost frames as the exit says, and puts its frames there.
@@ -146,7 +153,6 @@ class Vm {
   std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
   void heat_up(Frame* frame);
 
-  void handle(Frame* entry);
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
 
   Interpreter& interpreter_;

@@ -80,7 +80,6 @@ bool Vm::execute(Frame* entry, std::uint64_t* budget) {
   }
 }
 
-// In a handler of C++: makes the frames ready to go on in a handler of the program, or throws on.
 void Vm::handle(Frame* entry) {
   const std::exception_ptr error = std::current_exception();
   if (watcher_ != nullptr) watcher_->give_up("an error was raised");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "jit/graph/lifetimes.h"
@@ -48,31 +49,34 @@ const Node* node_of(const FusedKernel& kernel, const LoopNest& nest, std::size_t
   return place < 0 ? nullptr : &kernel.source->nodes[static_cast<std::size_t>(place)];
 }
 
+// The names of the values of the graph that was fused.
+using Names = std::vector<std::string>;
+
 // The user's name of a register: of the node that computes it, or the tensor that it is read from.
-std::string register_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+std::string register_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line,
+                          const Names& names) {
   if (const Node* node = node_of(kernel, nest, line))
-    return value_names(*kernel.source)[static_cast<std::size_t>(node->outputs[0])];
+    return names[static_cast<std::size_t>(node->outputs[0])];
   const Instruction& step = nest.body[line];
   if (step.kind != Instruction::Kind::Read) return "";
   const int input = nest.loads[static_cast<std::size_t>(step.index)].input;
   if (input < 0) return "";
-  return value_names(
-      *kernel.source)[static_cast<std::size_t>(kernel.lowered->inputs[static_cast<std::size_t>(input)])];
+  return names[static_cast<std::size_t>(kernel.lowered->inputs[static_cast<std::size_t>(input)])];
 }
 
 // What a store makes, by the user's name; nothing for what a pass keeps.
-std::string stored_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
+std::string stored_name(const FusedKernel& kernel, const LoopNest& nest, std::size_t line,
+                        const Names& names) {
   if (line < store_line(nest, 0) || line >= reduction_line(nest, 0)) return "";
   const int output = nest.stores[line - store_line(nest, 0)].output;
   if (output < 0) return "";
-  return value_names(
-      *kernel.source)[static_cast<std::size_t>(kernel.outputs[static_cast<std::size_t>(output)])];
+  return names[static_cast<std::size_t>(kernel.outputs[static_cast<std::size_t>(output)])];
 }
 
 // "%y, demo.kiln:2:9"
-std::string about(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
-  std::string text =
-      line < nest.body.size() ? register_name(kernel, nest, line) : stored_name(kernel, nest, line);
+std::string about(const FusedKernel& kernel, const LoopNest& nest, std::size_t line, const Names& names) {
+  std::string text = line < nest.body.size() ? register_name(kernel, nest, line, names)
+                                             : stored_name(kernel, nest, line, names);
   const Node* node = node_of(kernel, nest, line);
   const std::string place = node == nullptr ? "" : place_text(*kernel.source, *node);
   if (!place.empty()) text += ", " + place;
@@ -95,16 +99,15 @@ std::string access_note(const FusedKernel& kernel, const KernelNotes& notes, std
 }
 
 // "%y = mul(%x, %w) : f32[3], demo.kiln:2:9", or what the line is where it is no node.
-std::string heading(const FusedKernel& kernel, std::size_t pass, std::size_t line) {
+std::string heading(const FusedKernel& kernel, std::size_t pass, std::size_t line, const Names& names) {
   const LoopNest& nest = kernel.lowered->passes[pass];
   const Node* node = node_of(kernel, nest, line);
   if (node == nullptr) {
-    const std::string of = about(kernel, nest, line);
+    const std::string of = about(kernel, nest, line, names);
     return line_text(*kernel.lowered, *kernel.schedule, pass, line) + (of.empty() ? "" : ", " + of);
   }
   const std::string place = place_text(*kernel.source, *node);
-  return print_node(*kernel.source, *node, value_names(*kernel.source)) +
-         (place.empty() ? "" : "  # " + place);
+  return print_node(*kernel.source, *node, names) + (place.empty() ? "" : "  # " + place);
 }
 
 // A pass of a kernel; each becomes a function.
@@ -200,9 +203,39 @@ std::vector<int> nodes_of(const FusedKernel& kernel, std::size_t pass, std::size
   return users_of(nest, static_cast<Register>(line));
 }
 
+// The functions of the passes, by what their first lines say: "kernel3:", "define void @kernel3(…)", "… void
+// kernel3(…)".
+class Functions {
+ public:
+  explicit Functions(std::size_t passes) {
+    for (std::size_t k = 0; k < passes; ++k) passes_.emplace(kernel_symbol(k), k);
+  }
+  // The pass whose function begins on a line.
+  std::optional<std::size_t> begun_on(std::string_view line) const {
+    if (const auto colon = line.find(':'); colon != std::string_view::npos) {
+      if (const auto pass = pass_of(line.substr(0, colon))) return pass;
+    }
+    for (auto open = line.find('('); open != std::string_view::npos; open = line.find('(', open + 1)) {
+      const std::string_view before = line.substr(0, open);
+      const std::size_t blank = before.find_last_of(" @");
+      if (blank == std::string_view::npos) continue;
+      if (const auto pass = pass_of(before.substr(blank + 1))) return pass;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<std::size_t> pass_of(std::string_view symbol) const {
+    const auto found = passes_.find(symbol);
+    return found == passes_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::map<std::string, std::size_t, std::less<>> passes_;
+};
+
 // Puts what marks stand for in their place, and a heading before each function.
 CodeLines annotated(std::string_view text, const std::vector<Pass>& passes, std::string_view comment,
-                    const FusedKernel* first) {
+                    const FusedKernel* first, const Names& names) {
+  const Functions functions(passes.size());
   CodeLines result;
   std::size_t pass = 0;
   int about = -1;  // the line of the nest; -1: what is there for the kernel as a whole
@@ -215,20 +248,14 @@ CodeLines annotated(std::string_view text, const std::vector<Pass>& passes, std:
     if (about >= 0)
       made.nodes = nodes_of(*passes[pass].kernel, passes[pass].number, static_cast<std::size_t>(about));
   };
-  const auto begins = [&](std::string_view line, std::size_t k) {
-    const std::string symbol = kernel_symbol(k);
-    return line.starts_with(symbol + ":") || line.find("@" + symbol + "(") != std::string_view::npos ||
-           line.find(" " + symbol + "(") != std::string_view::npos;
-  };
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    for (std::size_t k = 0; k < passes.size(); ++k) {
-      if (!begins(line, k)) continue;
-      pass = k;
+    if (const auto begun = functions.begun_on(line)) {
+      pass = *begun;
       about = -1;
-      add(fmt::format("{} {}", comment, title(passes[k])));
+      add(fmt::format("{} {}", comment, title(passes[pass])));
     }
     if (!line.starts_with(kMark)) {
       add(with_splats(line));
@@ -239,7 +266,7 @@ CodeLines annotated(std::string_view text, const std::vector<Pass>& passes, std:
     about = static_cast<int>(number);
     const std::size_t indent = std::max<std::size_t>(2, std::min(text.find_first_not_of(' '), text.size()));
     add(fmt::format("{:{}}{} {}", "", indent, comment,
-                    heading(*passes[pass].kernel, passes[pass].number, number)));
+                    heading(*passes[pass].kernel, passes[pass].number, number, names)));
   }
   return result;
 }
@@ -282,10 +309,11 @@ CodeLines loops_lines(const Graph& fused) {
   CodeLines lines;
   const std::vector<KernelNotes> notes = notes_on_runs(fused);
   const std::vector<FusedKernel> kernels = kernels_of(fused);
+  const Names names = value_names(source_of(fused));
   for (const FusedKernel& kernel : kernels) {
     const KernelNotes& known = notes[static_cast<std::size_t>(&kernel - kernels.data())];
     const auto comment = [&](std::size_t pass, std::size_t line) {
-      const std::string who = about(kernel, kernel.lowered->passes[pass], line);
+      const std::string who = about(kernel, kernel.lowered->passes[pass], line, names);
       const std::string how = access_note(kernel, known, pass, line);
       return who + (who.empty() || how.empty() ? "" : ", ") + how;
     };
@@ -306,26 +334,28 @@ CodeLines loops_lines(const Graph& fused) {
 CodeLines code_lines(const Graph& fused, Product product, std::optional<Device::Kind> kind) {
   const std::vector<FusedKernel> kernels = kernels_of(fused);
   if (kernels.empty()) return lines_of(kNoKernels);
+  const Names names = value_names(*kernels.front().source);
   CodeLines lines;
   for (const Target* const target : targets_of(fused)) {
     if (kind && target->name != kiln::name(*kind)) continue;
     std::vector<Pass> passes;
     std::vector<ScheduledNest> nests;
-    LineNames names;
+    LineNames line_names;
     for (const Pass& pass : passes_of(kernels)) {
       if (pass.kernel->target != target) continue;
       passes.push_back(pass);
       nests.push_back({&pass.nest(), &pass.kernel->schedule->nests[pass.number]});
-      std::vector<std::string>& own = names.emplace_back();
+      std::vector<std::string>& own = line_names.emplace_back();
       for (std::size_t line = 0; line < pass.nest().body.size(); ++line) {
-        std::string name = register_name(*pass.kernel, pass.nest(), line);
+        std::string name = register_name(*pass.kernel, pass.nest(), line, names);
         own.push_back(name.empty() ? name : name.substr(1));  // without the `%`, which LLVM writes itself
       }
     }
     const std::string_view comment =
         product == Product::Source ? target->source_comment : target->assembly_comment;
-    std::ranges::move(annotated(target->emit(nests, product, names), passes, comment, kernels.data()),
-                      std::back_inserter(lines));
+    std::ranges::move(
+        annotated(target->emit(nests, product, line_names), passes, comment, kernels.data(), names),
+        std::back_inserter(lines));
   }
   return lines;
 }

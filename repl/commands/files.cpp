@@ -133,13 +133,15 @@ void edit(Session& session, std::string_view argument) {
 
 constexpr std::array<Command, 4> kCommands{{
     {"load", "file", "Files", "run a file; its names become the session's",
-     "Relative to where kiln was started.\n", load},
+     "Relative to where kiln was started.\n", load, no_function("`import` takes names of a file")},
     {"reload", "[file or module]", "Files", "run a changed file again; without a name, the last one loaded",
-     "A reloaded module keeps its identity: code that imported it sees the new functions.\n", reload},
+     "A reloaded module keeps its identity: code that imported it sees the new functions.\n", reload,
+     no_function("a program reads its files when it begins")},
     {"save", "file", "Files", "the session as a script: every entry that ran without error",
-     "kiln> x = 2\nkiln> :save /tmp/kiln-help-example.kiln\n", save},
+     "kiln> x = 2\nkiln> :save /tmp/kiln-help-example.kiln\n", save,
+     no_function("a program is a file already")},
     {"edit", "[name or file]", "Files", "the last entry, a function or a file in $EDITOR, then run it", "",
-     edit},
+     edit, no_function("an editor is for people at a terminal")},
 }};
 
 }  // namespace

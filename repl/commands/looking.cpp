@@ -100,17 +100,17 @@ void backtrace(Session& session, std::string_view argument) {
 
 constexpr std::array<Command, 4> kCommands{{
     {"who", "[part of a name]", "Looking", "variables with type, device, bytes and what they alias",
-     "kiln> x = zeros(3, 4)\nkiln> y = x[0]\nkiln> :who\n", who},
+     "kiln> x = zeros(3, 4)\nkiln> y = x[0]\nkiln> :who\n", who, in_programs("who()")},
     {"type", "e", "Looking", "the type of an expression, without running it",
      "Names, literals, fields, operators and ops are worked out from types alone. A function of yours runs "
      "on\n"
      "tensors without elements and prints nothing; where it asks for an element, the type is not known.\n\n"
      "kiln> x = zeros(3, 4)\nkiln> :type x @ x.t()\nf32[3, 3]\nkiln> :type x.shape\ntuple of 2\n",
-     type},
+     type, in_programs("eval_shape(f, x)")},
     {"mem", "[reset]", "Looking", "live tensor memory, its peak, and who holds it",
-     "kiln> x = zeros(1000)\nkiln> :mem\n", memory},
+     "kiln> x = zeros(1000)\nkiln> :mem\n", memory, in_programs("memory()")},
     {"bt", "[full]", "Looking", "the last error again; `full` with every call", "kiln> :bt\nkiln> :bt full\n",
-     backtrace},
+     backtrace, no_function("an error that is caught has its `trace`")},
 }};
 
 }  // namespace

@@ -131,9 +131,9 @@ constexpr std::array<Command, 1> kCommands{{
      "that of the ops that it runs, not of the interpreter between them; the ops of a kernel count for the "
      "line\n"
      "of the last. On a card each op is waited for. With a file, all of it is written as a trace, with the\n"
-     "phases of compilation and the work of each thread. `profile(() => e)` is the same in a program.\n\n"
+     "phases of compilation and the work of each thread.\n\n"
      "kiln> x = rand(100, 100)\nkiln> :profile (x @ x).relu().sum()\n",
-     profile},
+     profile, in_programs("profile(() => f(x))")},
 }};
 
 }  // namespace

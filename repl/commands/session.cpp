@@ -136,10 +136,14 @@ void quit(Session&, std::string_view argument) {
 
 constexpr std::array<Command, 4> kCommands{{
     {"set", "[key [value]]", "Session", "how values print, colour, threads, the disk cache",
-     "kiln> :set\nkiln> :set precision 2\nkiln> tensor([1 / 3])\nkiln> :set precision 4\n", set},
-    {"reset", "", "Session", "forget every variable and loaded module", "kiln> x = 1\nkiln> :reset\n", reset},
-    {"shell", "command", "Session", "run a command of the system; `!command` for short", "", shell},
-    {"quit", "[code]", "Session", "leave; so do `exit`, `quit`, `:q` and Ctrl-D", "", quit},
+     "kiln> :set\nkiln> :set precision 2\nkiln> tensor([1 / 3])\nkiln> :set precision 4\n", set,
+     in_programs("print_options(precision=4)")},
+    {"reset", "", "Session", "forget every variable and loaded module", "kiln> x = 1\nkiln> :reset\n", reset,
+     no_function("`del` forgets a variable")},
+    {"shell", "command", "Session", "run a command of the system; `!command` for short", "", shell,
+     in_programs("run_process(\"echo kiln\")")},
+    {"quit", "[code]", "Session", "leave; so do `exit`, `quit`, `:q` and Ctrl-D", "", quit,
+     in_programs("exit(0)")},
 }};
 
 }  // namespace

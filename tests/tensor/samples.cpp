@@ -391,7 +391,8 @@ bool leaves_elements(const Op& op) {
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();
-  for (const auto* family : {&place_samples(), &factor_samples(), &layer_samples(), &composed_samples()}) {
+  for (const auto* family :
+       {&place_samples(), &factor_samples(), &layer_samples(), &composed_samples(), &collective_samples()}) {
     const auto known = family->find(op.name());
     if (known != family->end()) return known->second();
   }

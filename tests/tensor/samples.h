@@ -36,5 +36,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& composed
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples();
 // Those of convolutions, pooling and attention.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_samples();
+// Those of collectives.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& collective_samples();
 
 }  // namespace kiln::testing
