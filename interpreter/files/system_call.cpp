@@ -14,8 +14,6 @@ bool waits_for_reader(std::FILE* stream) {
   return ::fstat(::fileno(stream), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-bool interrupt_came() { return interrupt_requested.load(std::memory_order_relaxed) && interrupt_is_due(); }
-
 }  // namespace
 
 // A pipe takes up to PIPE_BUF bytes all at once or, when a signal comes first, none of them. Of more it may
