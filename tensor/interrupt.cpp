@@ -19,15 +19,26 @@ const InterruptHolds* interrupt_holds() { return working_for != nullptr ? workin
 
 bool interrupt_is_due() {
   const InterruptHolds& holds = *interrupt_holds();
-  if (own.depth > 0 || holds.depth > 0 || (holds.holds != nullptr && holds.holds(holds.of))) return false;
+  if (own.depth.load(std::memory_order_relaxed) > 0 || holds.depth.load(std::memory_order_relaxed) > 0 ||
+      (holds.holds != nullptr && holds.holds(holds.of)))
+    return false;
   if (places_to_pass.load(std::memory_order_relaxed) <= 0) return true;
   return places_to_pass.fetch_sub(1, std::memory_order_relaxed) <= 0;
 }
 
 void throw_interrupt() { throw OpError(ErrorKind::Interrupted, kInterrupted); }
 
-HeldInterrupts::HeldInterrupts() { ++own.depth; }
-HeldInterrupts::~HeldInterrupts() { --own.depth; }
+namespace {
+
+// Without a locked instruction: other threads only look.
+void change_depth(int by) {
+  own.depth.store(own.depth.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+HeldInterrupts::HeldInterrupts() { change_depth(1); }
+HeldInterrupts::~HeldInterrupts() { change_depth(-1); }
 
 InterruptRule::InterruptRule(bool (*holds)(const void* of), const void* of)
     : holds_before_(std::exchange(own.holds, holds)), of_before_(std::exchange(own.of, of)) {}

@@ -42,7 +42,7 @@ inline bool interrupt_came() {
 
 // What keeps a thread's work from being cut; threads that share its loops go by it, too.
 struct InterruptHolds {
-  int depth = 0;
+  std::atomic<int> depth{0};                // written by that thread alone
   bool (*holds)(const void* of) = nullptr;  // asked when there is a request
   const void* of = nullptr;
 };
