@@ -12,7 +12,7 @@
 
 #include "repl/terminal.h"
 #include "tensor/held_signals.h"
-#include "tensor/interrupt.h"
+#include "tensor/interrupt_look.h"
 
 namespace kiln::repl {
 namespace {
@@ -103,7 +103,7 @@ struct WorkNote::State {
     std::string text = phase_text(phases.open());
     text += fmt::format("{} {} s", text.ends_with("running") ? "" : ",", seconds);
     if (interrupt_requested.load()) return text + ", stopping";
-    return holds->depth.load(std::memory_order_relaxed) > 0 ? text : text + ", Ctrl-C stops";
+    return is_held(*holds) ? text : text + ", Ctrl-C stops";
   }
 
   Session& session;

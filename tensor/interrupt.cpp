@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/error.h"
+#include "tensor/interrupt_look.h"
 
 namespace kiln {
 namespace {
@@ -19,23 +20,26 @@ const InterruptHolds* interrupt_holds() { return working_for != nullptr ? workin
 
 bool interrupt_is_due() {
   const InterruptHolds& holds = *interrupt_holds();
-  if (own.depth.load(std::memory_order_relaxed) > 0 || holds.depth.load(std::memory_order_relaxed) > 0 ||
-      (holds.holds != nullptr && holds.holds(holds.of)))
-    return false;
+  if (own.depth > 0 || holds.depth > 0 || (holds.holds != nullptr && holds.holds(holds.of))) return false;
   if (places_to_pass.load(std::memory_order_relaxed) <= 0) return true;
   return places_to_pass.fetch_sub(1, std::memory_order_relaxed) <= 0;
 }
 
 void throw_interrupt() { throw OpError(ErrorKind::Interrupted, kInterrupted); }
 
+bool interrupt_came() { return interrupt_requested.load(std::memory_order_relaxed) && interrupt_is_due(); }
+
 namespace {
 
-// Without a locked instruction: other threads only look.
-void change_depth(int by) {
-  own.depth.store(own.depth.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+// Other threads may look, and only this one writes.
+std::atomic_ref<int> depth_of(const InterruptHolds& holds) {
+  return std::atomic_ref<int>(const_cast<InterruptHolds&>(holds).depth);
 }
+void change_depth(int by) { depth_of(own).store(own.depth + by, std::memory_order_relaxed); }
 
 }  // namespace
+
+bool is_held(const InterruptHolds& holds) { return depth_of(holds).load(std::memory_order_relaxed) > 0; }
 
 HeldInterrupts::HeldInterrupts() { change_depth(1); }
 HeldInterrupts::~HeldInterrupts() { change_depth(-1); }

@@ -34,15 +34,9 @@ void in_pieces(std::size_t count, std::size_t piece, const F& f) {
 inline constexpr std::size_t kPieceOfBytes = std::size_t{1} << 24U;   // to be copied or searched
 inline constexpr std::size_t kPieceOfValues = std::size_t{1} << 16U;  // to be made, compared or moved
 
-// For what cannot throw where it sees the request, as a callback of a library written in C. The caller checks
-// again when the library has come back.
-inline bool interrupt_came() {
-  return interrupt_requested.load(std::memory_order_relaxed) && interrupt_is_due();
-}
-
 // What keeps a thread's work from being cut; threads that share its loops go by it, too.
 struct InterruptHolds {
-  std::atomic<int> depth{0};                // written by that thread alone
+  int depth = 0;
   bool (*holds)(const void* of) = nullptr;  // asked when there is a request
   const void* of = nullptr;
 };

@@ -15,7 +15,7 @@
 #include "interpreter/files/picture.h"
 #include "interpreter/interpreter.h"
 #include "tensor/host_view.h"
-#include "tensor/interrupt.h"
+#include "tensor/interrupt_look.h"
 
 namespace kiln::interp::files {
 namespace {

@@ -5,6 +5,8 @@
 
 #include <climits>
 
+#include "tensor/interrupt_look.h"
+
 namespace kiln::interp::host {
 namespace {
 
