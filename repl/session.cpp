@@ -65,6 +65,7 @@ void Session::show(const interp::Value& value) {
 }
 
 void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
   write_error(lang::render(diagnostic, {options_.color_errors, full_trace}));
@@ -119,6 +120,7 @@ Status Session::guarded(std::string_view entry, const std::function<void()>& wor
     status = fail(entry);
   }
   running = before;
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   current_entry_ = {};
   return status;

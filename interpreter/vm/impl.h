@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/text/live_lines.h"
 #include "interpreter/values/own_pass.h"
 #include "interpreter/vm/kept_frames.h"
 #include "interpreter/vm/modules.h"
@@ -16,9 +17,13 @@ struct Interpreter::Impl {
   std::vector<OwnPass> own_passes;  // that the program has registered
   Modules modules;
   std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
+  LiveLines live_lines;
   Vm vm;
 
-  explicit Impl(Interpreter& interpreter) : modules(interpreter), vm(interpreter) {}
+  explicit Impl(Interpreter& interpreter)
+      : modules(interpreter),
+        live_lines([&interpreter](std::string_view text) { interpreter.options().err(text); }),
+        vm(interpreter) {}
 };
 
 }  // namespace kiln::interp
