@@ -12,6 +12,7 @@
 #include "repl/lesson_progress.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 
@@ -64,6 +65,7 @@ void Session::show(const interp::Value& value) {
 }
 
 void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
   // People look codes up; transcripts and logs are read without.
@@ -114,10 +116,13 @@ Status Session::guarded(std::string_view entry, const std::function<void()>& wor
   Session* const before = std::exchange(running, this);
   try {
     work();
+    check_interrupt();  // which may have come where nothing looked any more, or while the terminal took a
+                        // text
   } catch (...) {
     status = fail(entry);
   }
   running = before;
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   current_entry_ = {};
   return status;

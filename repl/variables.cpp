@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tensor/autograd.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -55,7 +56,10 @@ class Holder {
  private:
   template <class Values>
   void visit_all(const Values& values) {
-    for (const Value& each : values) visit(each);
+    for (const Value& each : values) {
+      check_interrupt();
+      visit(each);
+    }
   }
   void add(const Tensor& x) {
     if (!tensors_.insert(x.impl()).second) return;
@@ -72,6 +76,7 @@ std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   std::set<std::uint64_t> storages;
   std::int64_t bytes = 0;
   for (const Tensor& each : tensors) {
+    check_interrupt();
     if (!each.is_number() && storages.insert(each.storage()->id()).second)
       bytes += static_cast<std::int64_t>(each.storage()->bytes());
   }

@@ -13,6 +13,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/values/unknown.h"
 #include "jit/graph/text.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -25,6 +26,7 @@ class Printer {
   explicit Printer(Interpreter& interpreter) : interpreter_(interpreter) {}
 
   std::string repr(const Value& v) {
+    check_interrupt();
     if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
     switch (v.tag()) {
       case Tag::Device:

@@ -13,6 +13,7 @@
 #include "repl/units.h"
 #include "repl/variables.h"
 #include "tensor/device_memory.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -75,6 +76,7 @@ void memory(Session& session, std::string_view argument) {
   for (const Variable& v : variables(session.interpreter())) {
     std::set<std::uint64_t> own;  // a variable is named once for each storage
     for (const Tensor& tensor : held_tensors(v.value)) {
+      check_interrupt();
       if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
       Held& entry = held[tensor.storage()->id()];
       entry.bytes = tensor.storage()->bytes();
