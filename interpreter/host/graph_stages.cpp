@@ -277,6 +277,12 @@ std::string left_to_the_tape(const CapturedGraph& captured) {
   }
 }
 
+bool concerns(const StageRow& row, const jit::Graph& graph) {
+  return !row.of || std::any_of(graph.values.begin(), graph.values.end(), [&row](const jit::Value& each) {
+    return !each.type.is_number && each.type.device.kind == *row.of;
+  });
+}
+
 std::span<const StageRow> stages() { return kStages; }
 
 std::vector<const CapturedGraph*> CapturedCall::graphs() const {
