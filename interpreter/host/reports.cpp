@@ -1,4 +1,4 @@
-// What the prompt's commands show, as values: stages why hot passes.
+// What the prompt's commands show, as values: stages saved why hot passes.
 #include <fmt/format.h>
 
 #include "interpreter/capture/own_pass.h"
@@ -95,8 +95,9 @@ Value saved_value(const std::string& name, bool is_kept, std::int64_t bytes, con
 }
 
 Value saved(Interpreter& interpreter, Args a) {
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[2]);
   std::vector<Value> all;
-  for (const CapturedGraph* each : call_of(interpreter, a[0], a[1], a[2]).graphs()) {
+  for (const CapturedGraph* each : call.graphs()) {
     if (each->differentiated) continue;
     const jit::PartitionReport report = gradients_of(*each).parts.report;
     for (const jit::SavedValue& value : report.saved)
