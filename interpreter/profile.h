@@ -3,12 +3,15 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "tensor/timeline.h"
 
 namespace kiln::interp {
+
+class Interpreter;
 
 inline constexpr std::size_t kTimelineKinds = static_cast<std::size_t>(kiln::timeline::Kind::Share) + 1;
 
@@ -25,7 +28,9 @@ struct Profile {
     std::string file;
     int number = 0;
     std::int64_t calls = 0;  // of ops
-    double seconds = 0;      // of the ops that the line runs
+    double ops = 0;          // the ops that the line runs
+    double interpreter = 0;  // the machine's own time on the line, as ticks tell it (vm/line_clock.h)
+    double seconds = 0;      // both
   };
   double total = 0;
   std::array<double, kTimelineKinds> phases{};  // by Kind; that of Run is the interpreter's own time
@@ -38,8 +43,12 @@ struct Profile {
   double all_ops() const { return phase(kiln::timeline::Kind::Op) + phase(kiln::timeline::Kind::Kernel); }
 };
 
-// `total` in seconds.
+// `total` in seconds. What the machine did behind the last tick goes to the line of that tick.
 Profile profile_of(std::vector<kiln::timeline::Event> events, double total);
+
+// Runs f once while ops and lines are timed. Throws what f throws, and OpError (Value) while another
+// recording is under way.
+Profile profile_run(Interpreter& interpreter, const std::function<void()>& f);
 
 // The trace in the JSON that Perfetto and chrome://tracing open: an event of phase X for each span, in
 // microseconds, on the track of its thread, with its line.

@@ -1,6 +1,4 @@
 // `profile`: where the time of a call goes.
-#include <chrono>
-
 #include <fmt/format.h>
 
 #include "interpreter/files/atomic_file.h"
@@ -8,7 +6,6 @@
 #include "interpreter/profile.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
-#include "tensor/backend.h"
 
 namespace kiln::interp {
 namespace {
@@ -28,11 +25,14 @@ Value op_value(const Profile::Op& op) {
 
 Value line_value(const Profile::Line& line) {
   static const Value* const type = new Value(record_type(
-      "ProfiledLine", "A line of the program: `file`, `line`, `calls` of ops, `seconds` of these.",
-      {"file", "line", "calls", "seconds", "text"}));
+      "ProfiledLine",
+      "A line of the program: `file`, `line`, `calls` of ops, and `seconds`: those of `ops` and of the "
+      "`interpreter` between them.",
+      {"file", "line", "calls", "seconds", "ops", "interpreter", "text"}));
   return make_record(
       *type,
       {Value(line.file), Value(std::int64_t{line.number}), Value(line.calls), Value(line.seconds),
+       Value(line.ops), Value(line.interpreter),
        Value(fmt::format("{}:{}: {} calls, {:.3g} s", line.file, line.number, line.calls, line.seconds))});
 }
 
@@ -73,21 +73,14 @@ Value profile_value(const Profile& profile) {
 }
 
 Value profile(Interpreter& interpreter, std::span<Value> a) {
-  kiln::timeline::Recording recording(kiln::timeline::Detail::Ops);
-  const auto start = std::chrono::steady_clock::now();
-  {
-    const kiln::timeline::Span span(Kind::Run, "profile");
-    interpreter.call(a[0], {});
-  }
-  kiln::synchronize_devices();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  return profile_value(profile_of(recording.stop(), took.count()));
+  return profile_value(profile_run(interpreter, [&] { interpreter.call(a[0], {}); }));
 }
 
 constexpr NativeDef kNatives[] = {
     {"profile(f)",
      "Runs f() once and says where its time went: a struct with `seconds`, `ops` (each `name compiled calls "
-     "seconds`), `lines` (each `file line calls seconds`), `interpreter capture kernels waiting behind`, and "
+     "seconds`), `lines` (each `file line calls seconds ops interpreter`), `interpreter capture kernels "
+     "waiting behind`, and "
      "`save(path)` for a trace that Perfetto opens. Each op is timed, those of a kernel as one.\n"
      ">>> x = ones(3)\n>>> p = profile(() => x.exp().sum())\n"
      ">>> (sorted(op.name for op in p.ops), p.seconds > 0)\n(['exp', 'sum'], true)",

@@ -1,6 +1,7 @@
 // Owns execution: the register stack, the frames, calls, and the way of an error to its handler.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -115,6 +116,10 @@ class Vm {
   // What watches runs the frames in the place of `execute`. It is null while nothing watches.
   Watcher* watcher() const { return watcher_; }
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
+  // ---- For profiles (line_clock.cpp) ----
+  // Calls that begin from now on note the line that ran whenever the flag is set, and take it back; null: no
+  // longer.
+  void time_lines(std::atomic<bool>* is_due) { line_is_due_ = is_due; }
 
   // The next error passes the active frame a second time: its part of the trace is there already.
   void keep_trace() { traced_ = frame_; }
@@ -146,6 +151,7 @@ class Vm {
   std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
   void heat_up(Frame* frame);
 
+  void note_line();
   void handle(Frame* entry);
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
 
@@ -163,6 +169,8 @@ class Vm {
   capture::CaptureBudget capture_budget_;
   std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so
   Watcher* watcher_ = nullptr;
+  std::atomic<bool>* line_is_due_ = nullptr;
+  const Instruction* timed_ = nullptr;   // the last one that began while lines are timed; it may be gone
   std::vector<capture::Region> driven_;  // innermost last; those that were left go when they are met
   bool skips_mark_ = false;              // that of the instruction that comes
   const char* native_limit_ = nullptr;   // lowest address the machine stack may reach
