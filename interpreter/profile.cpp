@@ -1,15 +1,11 @@
 #include "interpreter/profile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include "interpreter/vm/line_clock.h"
-#include "tensor/backend.h"
 
 namespace kiln::interp {
 namespace {
@@ -113,19 +109,6 @@ Profile profile_of(std::vector<Event> events, double total) {
   profile.lines = longest_first(lines);
   profile.events = std::move(events);
   return profile;
-}
-
-Profile profile_run(Interpreter& interpreter, const std::function<void()>& f) {
-  kiln::timeline::Recording recording(kiln::timeline::Detail::Ops);
-  const LineClock clock(interpreter);
-  const auto start = std::chrono::steady_clock::now();
-  {
-    const kiln::timeline::Span span(Kind::Run, "profile");
-    f();
-  }
-  kiln::synchronize_devices();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  return profile_of(recording.stop(), took.count());
 }
 
 namespace {

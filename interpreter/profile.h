@@ -3,15 +3,12 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "tensor/timeline.h"
 
 namespace kiln::interp {
-
-class Interpreter;
 
 inline constexpr std::size_t kTimelineKinds = static_cast<std::size_t>(kiln::timeline::Kind::Share) + 1;
 
@@ -45,10 +42,6 @@ struct Profile {
 
 // `total` in seconds. What the machine did behind the last tick goes to the line of that tick.
 Profile profile_of(std::vector<kiln::timeline::Event> events, double total);
-
-// Runs f once while ops and lines are timed. Throws what f throws, and OpError (Value) while another
-// recording is under way.
-Profile profile_run(Interpreter& interpreter, const std::function<void()>& f);
 
 // The trace in the JSON that Perfetto and chrome://tracing open: an event of phase X for each span, in
 // microseconds, on the track of its thread, with its line.

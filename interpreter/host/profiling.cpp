@@ -3,8 +3,8 @@
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/record.h"
-#include "interpreter/profile.h"
 #include "interpreter/vm/arguments.h"
+#include "interpreter/vm/profile_run.h"
 #include "interpreter/vm/tables.h"
 
 namespace kiln::interp {

@@ -5,8 +5,8 @@
 #include <array>
 #include <map>
 
-#include "interpreter/profile.h"
 #include "interpreter/vm/impl.h"
+#include "interpreter/vm/profile_run.h"
 #include "repl/command.h"
 #include "repl/table.h"
 #include "repl/terminal.h"
