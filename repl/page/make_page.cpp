@@ -119,7 +119,7 @@ class Stretch {
   }
 
   void run_part(const std::string& of, const CapturedGraph& part, const Ancestry& from) {
-    page_.passes.push_back(pass_steps(of, part.graph));
+    page_.passes.push_back(pass_steps(of, part));
     CapturedGraph fused = part;
     const std::optional<host::StageMade> compiled = made_stage("fused", part);
     const auto outlined = compiled ? compiled : made_stage("loops", part);
