@@ -55,8 +55,11 @@ class Vm {
   Progress call_for(Value callee, Arguments arguments, std::uint64_t instructions);
   Progress resume(Suspended frames, std::uint64_t instructions);
 
-  // Runs the frame of a generator up to its next `yield`, and puts it back; false when it has ended.
-  bool go_on_to_yield(Activation& generator, Value& item);
+  // Runs the frame of a generator up to its next `yield`, and puts it back; false when it has ended. The
+  // `yield` that it stands at gives `sent`.
+  bool go_on_to_yield(Activation& generator, const Value& sent, Value& item);
+  // The same, from an error at the `yield` that it stands at.
+  bool throw_into(Activation& generator, Value error, Value& item);
   // Ends a generator where it stands: its `finally` and `with` are left.
   void close_generator(Activation& generator);
 
@@ -130,6 +133,7 @@ class Vm {
   bool begin_host_call(Value* base, Value callee, Arguments& arguments);
   Progress go_on(Frame* entry, std::uint64_t instructions);
   Frame* put_back(Activation& saved);
+  bool run_to_yield(Frame* entry, Activation& generator, Value& item);
   Suspended take_frames(Frame* first);
   Frame* enter(Frame* caller, const Function& function, Value* base);
   [[noreturn]] void recursion_error();
