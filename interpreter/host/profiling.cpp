@@ -36,13 +36,6 @@ Value line_value(const Profile::Line& line) {
        Value(fmt::format("{}:{}: {} calls, {:.3g} s", line.file, line.number, line.calls, line.seconds))});
 }
 
-template <class Row>
-Value all_of(const std::vector<Row>& rows, Value (*value_of)(const Row&)) {
-  std::vector<Value> values;
-  for (const Row& each : rows) values.push_back(value_of(each));
-  return list_value(std::move(values));
-}
-
 Value save(Interpreter&, std::span<Value> a) {
   const std::string& path = text_argument(a[1], "path");
   refuse_nul(path, "profile.save");
@@ -64,7 +57,7 @@ Value profile_value(const Profile& profile) {
       {{"save(self, path)", "Writes the trace, in the JSON that Perfetto and chrome://tracing open.",
         save}}));
   return make_record(
-      *type, {Value(profile.total), all_of(profile.ops, op_value), all_of(profile.lines, line_value),
+      *type, {Value(profile.total), list_of(profile.ops, op_value), list_of(profile.lines, line_value),
               Value(profile.phase(Kind::Run)), Value(profile.phase(Kind::Capture)),
               Value(profile.phase(Kind::Compile)), Value(profile.phase(Kind::Wait)),
               Value(profile.compiled_behind), Value(trace_text(profile.events)),

@@ -56,13 +56,11 @@ Value hot(Interpreter& interpreter, Args) {
       "A function or loop that became hot: `name`, `place`, `calls` (of a loop its trips), whether a `loop`, "
       "what became of it (`outcome`), and the `bytes` of its code.",
       {"name", "place", "calls", "loop", "outcome", "bytes", "text"}));
-  std::vector<Value> all;
-  for (const HotFunction& each : hot_functions(interpreter)) {
-    all.push_back(make_record(*type, {Value(each.name), Value(each.place), Value(each.calls),
-                                      Value(each.is_loop), Value(each.outcome), Value(each.code_bytes),
-                                      Value(fmt::format("{}: {}", each.name, each.outcome))}));
-  }
-  return list_value(std::move(all));
+  return list_of(hot_functions(interpreter), [](const HotFunction& each) {
+    return make_record(*type, {Value(each.name), Value(each.place), Value(each.calls), Value(each.is_loop),
+                               Value(each.outcome), Value(each.code_bytes),
+                               Value(fmt::format("{}: {}", each.name, each.outcome))});
+  });
 }
 
 Value passes(Interpreter& interpreter, Args) {
