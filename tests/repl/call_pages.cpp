@@ -162,6 +162,25 @@ TEST_CASE("stages of a page are as the commands show them") {
   }
 }
 
+// Run with a fake driver (tests/CMakeLists.txt).
+TEST_CASE("the page of a call on a card has CUDA C++ and PTX under its loops", "[.card]") {
+  Session session{{}};
+  define(session);
+  session.eval("x = x.cuda(); a = a.cuda(); b = b.cuda()");
+  const Tables tables(data_of(page_of(session, "net(x, a, b)")));
+  std::map<std::string, std::string> parents;
+  for (const Json& table : tables.all) {
+    const int parent = table["parent"].get<int>();
+    if (parent >= 0) parents[table["stage"]] = tables.all[static_cast<std::size_t>(parent)]["stage"];
+  }
+  CHECK(parents["cuda"] == "loops");
+  CHECK(parents["ptx"] == "loops");
+  CHECK(!parents.contains("llvm"));
+  std::set<int> nodes;
+  tables.each_line("cuda", [&](int line, const std::string&) { nodes.merge(tables.captured(line)); });
+  CHECK(nodes.size() == 7);  // mul, relu and add of each layer, and softmax
+}
+
 TEST_CASE("a fused graph that is given as it is has a page of its own nodes") {
   Session session{{}};
   define(session);
