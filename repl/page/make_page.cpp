@@ -26,9 +26,11 @@ std::optional<host::StageMade> made_stage(std::string_view name, const CapturedG
                                           jit::Remove remove = jit::Remove::Mutations) {
   try {
     return host::stage_made(host::stage_named(name), captured, remove);
-  } catch (const OpError&) {
+  } catch (const OpError& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
     return std::nullopt;
-  } catch (const lang::UserError&) {
+  } catch (const lang::UserError& error) {
+    if (error.diagnostic().kind != "CaptureError") throw;  // of a pass of the program, or Ctrl-C
     return std::nullopt;
   } catch (const jit::NoCompiler&) {
     return std::nullopt;
