@@ -31,7 +31,7 @@ struct Receiver {
   std::string_view name;
 };
 // Types that have methods of their own, in the order in which a bare method name is looked for.
-constexpr std::array<Receiver, 14> kReceivers{{{Tag::Tensor, "tensor"},
+constexpr std::array<Receiver, 15> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::List, "list"},
                                                {Tag::Str, "str"},
                                                {Tag::Dict, "dict"},
@@ -39,6 +39,7 @@ constexpr std::array<Receiver, 14> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::Tuple, "tuple"},
                                                {Tag::Range, "range"},
                                                {Tag::File, "file"},
+                                               {Tag::Iterator, "iterator"},
                                                {Tag::Error, "error"},
                                                {Tag::Module, "module"},
                                                {Tag::Int, "int"},
