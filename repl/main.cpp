@@ -11,6 +11,7 @@
 #include "interpreter/files/system_call.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
+#include "repl/explain.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
 #include "repl/kept_settings.h"
@@ -105,7 +106,7 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test"});
+  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test", "explain"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -150,6 +151,10 @@ int run(const CommandLine& line) {
       return run_check(line);
     case Mode::Test:
       return run_tests(line);
+    case Mode::Explain:
+      to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
+                            !line.no_color && wants_color(STDOUT_FILENO)));
+      return kExitDone;
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:

@@ -15,6 +15,7 @@
 #include "repl/model_tree.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 
@@ -112,9 +113,12 @@ void Session::show(const interp::Value& value) {
 }
 
 void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
-  write_error(lang::render(diagnostic, {options_.color_errors, full_trace, options_.links}));
+  // People look codes up; transcripts and logs are read without.
+  const bool code = options_.interactive || options_.color_errors;
+  write_error(lang::render(diagnostic, {options_.color_errors, full_trace, code, options_.links}));
 }
 
 void Session::eval_text(std::string_view text) {
@@ -154,11 +158,14 @@ Status Session::guarded(std::string_view entry, const std::function<void()>& wor
   Session* const before = std::exchange(running, this);
   try {
     work();
+    check_interrupt();  // which may have come where nothing looked any more, or while the terminal took a
+                        // text
   } catch (...) {
     status = fail(entry);
   }
   running = before;
   release_page();
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   current_entry_ = {};
   return status;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>
@@ -119,7 +120,18 @@ int parse_whole_number(std::string_view taker, std::string_view text, int least,
   return value;
 }
 
-std::span<const Setting> all_settings() { return kSettings; }
+std::span<const Setting> settings() { return kSettings; }
+
+std::vector<std::string> words_of(const Setting& setting) {
+  std::vector<std::string> words;
+  for (std::string_view rest = setting.values; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view value = trim(rest.substr(0, end));
+    if (value.find(' ') == std::string_view::npos) words.emplace_back(value);  // "1 to 100" is no word
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return words;
+}
 
 const Setting* find_setting(std::string_view key) {
   for (const Setting& setting : kSettings) {

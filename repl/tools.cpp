@@ -50,7 +50,7 @@ void write_diagnostic(const lang::Diagnostic& diagnostic, const CommandLine& lin
   const bool color = !line.no_color && wants_color(STDERR_FILENO);
   const std::string text =
       line.json ? lang::render_json(diagnostic) + "\n"
-                : lang::render(diagnostic, {color, false, color && shows_links(STDERR_FILENO)});
+                : lang::render(diagnostic, {.color = color, .links = color && shows_links(STDERR_FILENO)});
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -5,6 +5,7 @@
 
 #include "repl/entry_log.h"
 #include "tensor/autograd.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -56,7 +57,10 @@ class Holder {
  private:
   template <class Values>
   void visit_all(const Values& values) {
-    for (const Value& each : values) visit(each);
+    for (const Value& each : values) {
+      check_interrupt();
+      visit(each);
+    }
   }
   void add(const Tensor& x) {
     if (!tensors_.insert(x.impl()).second) return;
@@ -74,6 +78,7 @@ std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   std::set<std::uint64_t> storages;
   std::int64_t bytes = 0;
   for (const Tensor& each : tensors) {
+    check_interrupt();
     if (!each.is_number() && storages.insert(each.storage()->id()).second)
       bytes += static_cast<std::int64_t>(each.storage()->bytes());
   }

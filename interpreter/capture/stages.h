@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,9 @@ struct CapturedGraph {
   Generator generator;            // of random numbers, before the graph ran
   bool taped = true;              // the graph runs under the tape where an argument requires a gradient
   bool differentiated = false;    // gradients are part of the graph
+  // What the passes of the program that the function is compiled with make of its graph without writes; empty
+  // where it is compiled with none.
+  std::function<jit::Graph(jit::Graph)> edit{};
 };
 
 // Captures one call of `function` with these arguments. It uses no entries made before, and keeps none.

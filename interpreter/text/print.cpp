@@ -14,6 +14,7 @@
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/natives.h"
 #include "jit/graph/text.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -27,6 +28,7 @@ class Printer {
       : interpreter_(interpreter), elision_(elision) {}
 
   std::string repr(const Value& v) {
+    check_interrupt();
     ++shown_;
     if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
     switch (v.tag()) {

@@ -17,10 +17,11 @@ namespace fs = std::filesystem;
 using kiln::timeline::Kind;
 using kiln::timeline::Span;
 
-std::shared_ptr<lang::Ast> read(const lang::SourceFile& file) {
+// What an entry at the prompt does not define may have been defined by one before it.
+std::shared_ptr<lang::Ast> read(const lang::SourceFile& file, const Module& module) {
   const Span span(Kind::Parse, file.name());
   std::shared_ptr<lang::Ast> ast = lang::parse(file);
-  lang::resolve(*ast);
+  lang::resolve(*ast, [&](std::string_view name) { return module.find(name) != nullptr; });
   return ast;
 }
 
@@ -119,7 +120,7 @@ Value Modules::load(const std::string& key, const std::string& shown, const std:
 
 Value Modules::run(Module& module, const std::string& name, std::string text, bool& has_value) {
   const lang::SourceFile& file = interpreter_.sources().add(name, std::move(text), is_of_library(name));
-  const std::shared_ptr<lang::Ast> ast = read(file);
+  const std::shared_ptr<lang::Ast> ast = read(file, module);
   module.sources.push_back(ast);
   const std::shared_ptr<Code> code = [&] {
     const Span span(Kind::Bytecode, name);

@@ -13,6 +13,7 @@
 #include "repl/units.h"
 #include "repl/variables.h"
 #include "tensor/device_memory.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -69,6 +70,7 @@ struct HeldStorage {
 void note_held(std::map<std::uint64_t, HeldStorage>& held, const std::string& name, const Value& value) {
   std::set<std::uint64_t> own;
   for (const Tensor& tensor : held_tensors(value)) {
+    check_interrupt();
     if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
     HeldStorage& entry = held[tensor.storage()->id()];
     entry.bytes = tensor.storage()->bytes();
@@ -102,8 +104,9 @@ void backtrace(Session& session, std::string_view argument) {
     usage_error(*find_command("bt"), fmt::format("`{}` is not known", argument));
   }
   if (!session.last_error()) return session.write("there was no error yet\n");
-  session.write(
-      lang::render(*session.last_error(), {session.color(), argument == "full", session.options().links}));
+  session.write(lang::render(
+      *session.last_error(),
+      {.color = session.color(), .full_trace = argument == "full", .links = session.options().links}));
 }
 
 constexpr std::array<Command, 4> kCommands{{
@@ -116,9 +119,9 @@ constexpr std::array<Command, 4> kCommands{{
      "kiln> x = zeros(3, 4)\nkiln> :type x @ x.t()\nf32[3, 3]\nkiln> :type x.shape\ntuple of 2\n",
      type, in_programs("eval_shape(f, x)")},
     {"mem", "[reset]", "Looking", "live tensor memory, its peak, and who holds it",
-     "kiln> x = zeros(1000)\nkiln> :mem\n", memory, in_programs("memory()")},
+     "kiln> x = zeros(1000)\nkiln> :mem\n", memory, in_programs("memory()"), "reset"},
     {"bt", "[full]", "Looking", "the last error again; `full` with every call", "kiln> :bt\nkiln> :bt full\n",
-     backtrace, no_function("an error that is caught has its `trace`")},
+     backtrace, no_function("an error that is caught has its `trace`"), "full"},
 }};
 
 }  // namespace

@@ -34,7 +34,7 @@ const Setting& setting_of(std::string_view key) {
 }
 
 void list_settings(Session& session) {
-  for (const Setting& setting : all_settings()) {
+  for (const Setting& setting : settings()) {
     session.write(fmt::format("  {:<10} {:<6} {}\n", setting.key, setting.get(session), setting.meaning));
   }
   if (const std::string& path = session.settings().path(); !path.empty())
@@ -59,7 +59,7 @@ void keep_setting(Session& session, const Setting& setting, std::string_view val
 
 void reset_settings(Session& session, std::string_view key) {
   if (!key.empty()) return session.settings().reset(session, setting_of(key));
-  for (const Setting& setting : all_settings()) session.settings().reset(session, setting);
+  for (const Setting& setting : settings()) session.settings().reset(session, setting);
 }
 
 void set(Session& session, std::string_view argument) {

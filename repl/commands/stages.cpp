@@ -254,8 +254,10 @@ BeforeAfter around_pass(const jit::Pass& pass, const CapturedGraph& captured) {
 // A pass of the program is given the functional graph, as when it is compiled with it.
 BeforeAfter around_own_pass(Session& session, std::string_view name, const CapturedGraph& captured,
                             jit::Remove remove) {
+  CapturedGraph before_passes = captured;
+  before_passes.edit = nullptr;
   const Value functional =
-      interp::host::stage_value(interp::host::stage_named("functional"), captured, remove);
+      interp::host::stage_value(interp::host::stage_named("functional"), before_passes, remove);
   jit::Graph before = jit::with_names(interp::graph_of(functional));
   const auto* const pass = interp::capture::find_own_pass(session.interpreter(), name);
   jit::Graph after = interp::capture::run_own(session.interpreter(), *pass, before);

@@ -19,6 +19,7 @@
 #include "repl/prompt_mark.h"
 #include "repl/screen.h"
 #include "repl/terminal.h"
+#include "repl/work_note.h"
 
 using namespace kiln::repl;
 
@@ -300,4 +301,20 @@ TEST_CASE("NO_COLOR wins over CLICOLOR_FORCE") {
   setenv("CLICOLOR_FORCE", "0", 1);
   CHECK_FALSE(wants_color(-1));
   unsetenv("CLICOLOR_FORCE");
+}
+
+TEST_CASE("a note says the phase and the function that it is for") {
+  using kiln::timeline::Kind;
+  using kiln::timeline::Phase;
+  const Phase run{Kind::Run, "<prompt:1>"}, capture{Kind::Capture, "f"}, compile{Kind::Compile, "f"};
+  const Phase code{Kind::Compile, "fuse", 3, 7}, derivative{Kind::Compile, "differentiate"};
+  const Phase wait{Kind::Wait, "for compilation behind the program"};
+  const auto text = [](std::vector<Phase> phases) { return phase_text(phases); };
+  CHECK(text({}) == "running");
+  CHECK(text({run}) == "running");
+  CHECK(text({run, capture}) == "capturing f");
+  CHECK(text({run, capture, compile}) == "compiling f…");
+  CHECK(text({run, compile, code}) == "compiling f… 3/7 kernels");
+  CHECK(text({run, compile, derivative}) == "differentiating f");
+  CHECK(text({run, wait}) == "waiting for kernels");
 }
