@@ -37,6 +37,7 @@ class Heap {
   // What can be reached from `roots`; through functions and modules too, but not into `outside`.
   Heap(std::span<const Value> roots, const Object* outside);
 
+  std::size_t size() const { return contents_.size(); }
   // Puts every content back. What was made since then is not touched.
   void put_back() const;
   // What may be held when this way or the other one was gone: what differs is unknown. True if it is not what
