@@ -191,13 +191,13 @@ void Interpreter::reload(const std::string& path) { impl_->modules.reload(path);
 
 void Interpreter::write(std::string_view text) {
   if (tap_ != nullptr) tap_->append(text);
-  if (!shadow::active()) options_.out(text);
+  if (!shadow::is_silent()) options_.out(text);
 }
 void Interpreter::write_error(std::string_view text) {
-  if (!shadow::active()) options_.err(text);
+  if (!shadow::is_silent()) options_.err(text);
 }
 void Interpreter::tell_faults() {
-  if (!jit::has_faults() || shadow::active()) return;
+  if (!jit::has_faults() || shadow::is_silent()) return;
   for (const jit::Fault& each : jit::take_faults()) {
     write_error(
         fmt::format("Kiln made a mistake here, the program did not: {}\nplease report it with this "
@@ -214,7 +214,7 @@ Interpreter::Tap::~Tap() {
 
 // What Ctrl-C cuts is lost with the program that wrote it, and is no failure of the stream.
 void Interpreter::flush() {
-  if (shadow::active()) return;
+  if (shadow::is_silent()) return;
   for (std::FILE* stream : {stdout, stderr}) {
     if (std::fflush(stream) != 0 && errno == EINTR) std::clearerr(stream);
   }

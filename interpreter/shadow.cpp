@@ -13,6 +13,7 @@ thread_local bool is_check = false;
 }  // namespace
 
 bool active() { return is_shadow; }
+bool is_silent() { return is_shadow || is_check; }
 void begin() { is_shadow = true; }
 void leave() {
   need_run();

@@ -48,20 +48,6 @@ std::string_view op_name(E op, int operands = 2) {
   return found == nullptr ? std::string_view() : found->name();
 }
 
-// A program that is only asked for types prints nothing.
-class Silence {
- public:
-  explicit Silence(Session& session)
-      : session_(session), out_(std::exchange(session.options().out, [](std::string_view) {})) {}
-  ~Silence() { session_.options().out = std::move(out_); }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  Session& session_;
-  Session::Sink out_;
-};
-
 class Typer {
  public:
   explicit Typer(Session& session) : session_(session) {}
@@ -296,7 +282,6 @@ class Typer {
         named.emplace_back(each.name, std::move(given));
       }
     }
-    const Silence silence(session_);
     try {
       return KnownType::of(
           interp::host::call_without_elements(session_.interpreter(), callee, positional, named));

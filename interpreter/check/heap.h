@@ -11,6 +11,10 @@
 
 #include "interpreter/values/objects.h"
 
+namespace kiln::interp {
+class Vm;
+}
+
 namespace kiln::interp::check {
 
 // Containers of which not even the number of items is known: after one way put something into it that
@@ -54,6 +58,9 @@ class Heap {
   std::unordered_set<const void*> seen_;
   friend class Join;
 };
+
+// All that registers of the active frames hold, callees among it.
+std::vector<Value> values_in_use(Vm& vm);
 
 // The value that stands for either of two, for one pair of ways.
 class Join {

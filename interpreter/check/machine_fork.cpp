@@ -19,12 +19,8 @@ constexpr std::size_t kMostForks = 24;
 // Everything reachable from the frames and the main program. The prelude does not change.
 State Machine::capture(Frame* frame) {
   Interpreter& interpreter = vm_.interpreter();
-  std::vector<Value> roots{interpreter.impl().main};
-  for (Frame* each = vm_.frames_begin(); each <= vm_.frame(); ++each) {
-    for (std::int64_t r = -1; r < std::int64_t{each->code->registers}; ++r) {
-      if (each->base[r].is_counted()) roots.push_back(each->base[r]);
-    }
-  }
+  std::vector<Value> roots = values_in_use(vm_);
+  roots.push_back(interpreter.impl().main);
   left_ -= static_cast<std::int64_t>(roots.size()) / 4;
   State state{Heap(roots, interpreter.impl().prelude.object()), {}, {}, {}, kiln::grad_enabled()};
   left_ -= static_cast<std::int64_t>(state.heap.size()) / 4;

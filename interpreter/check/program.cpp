@@ -12,10 +12,8 @@
 namespace kiln::interp::check {
 namespace {
 
-Options silent() {
+Options uncompiled() {
   Options options;
-  options.out = [](std::string_view) {};
-  options.err = [](std::string_view) {};
   options.hot_after = -1;
   return options;
 }
@@ -76,7 +74,7 @@ void check_uncalled(Interpreter& interpreter, Machine& machine) {
 
 Checked check_program(const std::string& name, const std::string& text, const std::string& path) {
   const shadow::Check here;
-  Checked checked{{}, std::make_unique<Interpreter>(silent())};
+  Checked checked{{}, std::make_unique<Interpreter>(uncompiled())};
   Interpreter& interpreter = *checked.owner;
   bool can_run = false;
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);

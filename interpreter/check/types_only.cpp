@@ -13,7 +13,12 @@ kiln::Tensors TypeRules::run(const kiln::Op& op, kiln::Inputs inputs, const kiln
   return kiln::jit::results_without_elements(op, inputs, attrs);
 }
 
-TypesOnly::TypesOnly() : run_(&rules_), compiled_before_(compiling()) { set_compiling(false); }
-TypesOnly::~TypesOnly() { set_compiling(compiled_before_); }
+TypesOnly::TypesOnly() : run_(&rules_), compiled_before_(compiling()), generator_before_(kiln::generator()) {
+  set_compiling(false);
+}
+TypesOnly::~TypesOnly() {
+  set_compiling(compiled_before_);
+  kiln::generator() = generator_before_;
+}
 
 }  // namespace kiln::interp::check

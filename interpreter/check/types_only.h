@@ -1,6 +1,7 @@
 // Owns running without elements: while it lives, ops give tensors that have types alone.
 #pragma once
 
+#include "tensor/random.h"
 #include "tensor/symbolic_run.h"
 
 namespace kiln::interp::check {
@@ -13,7 +14,8 @@ class TypeRules final : public kiln::StandIn {
   void write(const kiln::Op&, kiln::Inputs, const kiln::Attrs&) override {}
 };
 
-// No op computes anything, no tensor is written, no random number is drawn, and nothing is compiled. What
+// No op computes anything, no tensor is written, no random number is drawn, and nothing is compiled; the
+// generator is put back where a seed was set. What
 // asks for an element of such a tensor is an OpError (Capture).
 class TypesOnly {
  public:
@@ -26,6 +28,7 @@ class TypesOnly {
   TypeRules rules_;
   kiln::SymbolicRun run_;
   bool compiled_before_;
+  kiln::Generator generator_before_;
 };
 
 }  // namespace kiln::interp::check
