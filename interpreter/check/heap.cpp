@@ -1,7 +1,7 @@
 #include "interpreter/check/heap.h"
 
 #include "interpreter/values/children.h"
-#include "interpreter/values/unknown.h"
+#include "interpreter/vm/vm.h"
 
 namespace kiln::interp::check {
 namespace {
@@ -84,6 +84,16 @@ Heap::Heap(std::span<const Value> roots, const Object* outside) : outside_(outsi
     visit(*next.object());
   }
   seen_.clear();
+}
+
+std::vector<Value> values_in_use(Vm& vm) {
+  std::vector<Value> values;
+  for (const Frame* each = vm.frames_begin(); each <= vm.frame(); ++each) {
+    for (std::int64_t r = -1; r < std::int64_t{each->code->registers}; ++r) {
+      if (each->base[r].is_counted()) values.push_back(each->base[r]);
+    }
+  }
+  return values;
 }
 
 void Heap::reach(const Value& value) {
