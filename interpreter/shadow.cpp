@@ -31,6 +31,7 @@ class NoRanks final : public Collectives {
 }  // namespace
 
 bool active() { return is_shadow; }
+bool is_silent() { return is_shadow || is_check; }
 void begin() {
   static NoRanks none;
   set_collectives(&none);

@@ -76,6 +76,10 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 // `none`"), or "".
 std::string foreign_name(std::string_view name);
 
+// The same for a module of Python, "torch.nn", and for a method of a list, text or dict elsewhere, "push".
+std::string foreign_module(std::string_view name);
+std::string foreign_method(std::string_view name);
+
 // The help for a name that nothing is called: what it is called here, or else "did you mean `relu`?", or
 // "".
 std::string suggest(std::string_view name, const std::vector<std::string_view>& candidates);

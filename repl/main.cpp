@@ -9,6 +9,7 @@
 
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
+#include "interpreter/host/rank_job.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/explain.h"
@@ -160,7 +161,10 @@ int run(const CommandLine& line) {
     case Mode::Code:
       break;
   }
-  return run_session(line);
+  const int code = run_session(line);
+  // Ranks of a program that failed are not waited for.
+  interp::leave_ranks(code == kExitDone);
+  return code;
 }
 
 // Results that could not be written are an error, also when only the last flush finds out.

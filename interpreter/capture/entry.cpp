@@ -128,7 +128,7 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const Valu
 // Runs the graph. If it fails, restores random numbers, so that the interpreter can run the code again. What
 // was begun with other ranks cannot be begun again: then the error is that of the call.
 Tensors run_or_restore(const Runner& run, Inputs arguments, const SymbolValues& symbols, bool& done) {
-  const Generator before = generator();
+  const kiln::Generator before = generator();
   const std::uint64_t starts = count_of_starts();
   try {
     return run(arguments, symbols);

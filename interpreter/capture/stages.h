@@ -35,7 +35,7 @@ struct CapturedGraph {
   std::vector<Tensor> arguments;  // the graph's arguments, as the call left them
   double memory_budget = 1;       // the argument of `jit`
   std::vector<Tensor> given;      // the arguments before the call, in memory that no write reaches
-  Generator generator;            // of random numbers, before the graph ran
+  kiln::Generator generator;      // of random numbers, before the graph ran
   bool taped = true;              // the graph runs under the tape where an argument requires a gradient
   bool differentiated = false;    // gradients are part of the graph
   // What the passes of the program that the function is compiled with make of its graph without writes; empty

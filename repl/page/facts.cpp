@@ -10,6 +10,7 @@
 #include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "repl/cost_text.h"
+#include "repl/difference_view.h"
 #include "repl/graph_view.h"
 #include "repl/units.h"
 
@@ -27,31 +28,6 @@ std::vector<const jit::Recipe*> recipes_of(const jit::Graph& graph, bool compile
     recipes.push_back(&jit::recipes::kOutline);
   }
   return recipes;
-}
-
-// The lines of a difference that changed, with a few around them: pages of large graphs stay small.
-std::string changes_in(const std::string& difference) {
-  constexpr std::size_t kAround = 2;
-  const jit::CodeLines lines = jit::lines_of(difference);
-  std::vector<bool> shown(lines.size(), false);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].text.starts_with(' ')) continue;
-    const std::size_t first = i - std::min(i, kAround), end = std::min(lines.size(), i + kAround + 1);
-    std::fill(shown.begin() + static_cast<std::ptrdiff_t>(first),
-              shown.begin() + static_cast<std::ptrdiff_t>(end), true);
-  }
-  std::string text;
-  std::size_t skipped = 0;
-  for (std::size_t i = 0; i <= lines.size(); ++i) {
-    if (i < lines.size() && !shown[i]) {
-      ++skipped;
-      continue;
-    }
-    if (skipped > 0) text += fmt::format("… {} line{}\n", skipped, skipped == 1 ? "" : "s");
-    skipped = 0;
-    if (i < lines.size()) text += lines[i].text + "\n";
-  }
-  return text;
 }
 
 void add_steps(std::vector<PageStep>& steps, const jit::Recipe& recipe, jit::Graph& graph) {
