@@ -13,6 +13,7 @@
 #include "repl/page/value_summary.h"
 #include "tensor/autograd.h"
 #include "tensor/generator_scope.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -26,6 +27,7 @@ std::optional<host::StageMade> made_stage(std::string_view name, const CapturedG
   try {
     return host::stage_made(host::stage_named(name), captured, remove);
   } catch (const OpError&) {
+    check_interrupt();
     return std::nullopt;
   }
 }
@@ -90,6 +92,7 @@ class Stretch {
       page_.cuts.push_back(std::move(cut));
       return parts;
     } catch (const OpError&) {  // there is no graph of its gradients
+      check_interrupt();
       return {};
     }
   }
@@ -109,6 +112,7 @@ class Stretch {
         for (const Tensor& each : results) text += (text.empty() ? "" : "; ") + value_summary(each);
       });
     } catch (const OpError&) {  // an op that fails in this call: what came before it has its values
+      check_interrupt();
     }
   }
 
