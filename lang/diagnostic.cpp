@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lang/error_codes.h"
 #include "lang/snippet.h"
 
 namespace kiln::lang {
@@ -86,6 +87,8 @@ std::string render_trace(const std::vector<Frame>& trace, std::size_t first, boo
 
 }  // namespace
 
+std::string_view Diagnostic::code() const { return error_code(kind, message).code; }
+
 std::size_t Diagnostic::library_calls() const {
   if (!place() || !place().file->is_library()) return 0;
   const auto user = std::find_if(trace.begin(), trace.end(),
@@ -104,7 +107,9 @@ std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
     return std::string(color) + text + std::string(palette.reset);
   };
   std::string out =
-      painted(palette.kind, diagnostic.kind) + painted(palette.strong, ": " + diagnostic.message) + "\n";
+      painted(palette.kind, diagnostic.kind) + painted(palette.strong, ": " + diagnostic.message);
+  if (options.code) out += " " + painted(palette.frame, "[" + std::string(diagnostic.code()) + "]");
+  out += "\n";
   const std::size_t library_calls = diagnostic.library_calls();
   const Label user{diagnostic.user_place(), ""};
   std::vector<Snippet> snippets = group_by_line(diagnostic.labels);

@@ -9,8 +9,10 @@
 
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
+#include "interpreter/host/rank_job.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
+#include "repl/explain.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
 #include "repl/options.h"
@@ -92,7 +94,7 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test"});
+  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test", "explain"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -138,12 +140,19 @@ int run(const CommandLine& line) {
       return run_check(line);
     case Mode::Test:
       return run_tests(line);
+    case Mode::Explain:
+      to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
+                            !line.no_color && wants_color(STDOUT_FILENO)));
+      return kExitDone;
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:
       break;
   }
-  return run_session(line);
+  const int code = run_session(line);
+  // Ranks of a program that failed are not waited for.
+  interp::leave_ranks(code == kExitDone);
+  return code;
 }
 
 // Results that could not be written are an error, also when only the last flush finds out.

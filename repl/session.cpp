@@ -68,7 +68,9 @@ void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
   interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
-  write_error(lang::render(diagnostic, {options_.color_errors, full_trace}));
+  // People look codes up; transcripts and logs are read without.
+  const bool code = options_.interactive || options_.color_errors;
+  write_error(lang::render(diagnostic, {options_.color_errors, full_trace, code}));
 }
 
 void Session::eval_text(std::string_view text) {

@@ -83,6 +83,8 @@ std::string_view name(Kind kind) {
       return "op";
     case Kind::Kernel:
       return "kernel";
+    case Kind::Line:
+      return "line";
     case Kind::Share:
       break;
   }
@@ -103,6 +105,15 @@ Line line_of(std::string_view file, int number) {
 }
 
 void set_line_source(std::function<Line()> source) { state().line_source = std::move(source); }
+
+void mark(const Line& line) {
+  if (!records(Detail::Ops)) return;
+  const Mine& thread = joined();
+  Event event{Kind::Line, "", line, thread.thread, now(), 0};
+  event.end = event.begin;
+  const std::lock_guard lock(thread.told->mutex);
+  thread.told->events.push_back(std::move(event));
+}
 
 Recording::Recording(Detail detail) {
   State& all = state();

@@ -22,6 +22,7 @@ enum class Kind : std::uint8_t {
   Wait,      // for what another thread compiles
   Op,        // one op of the table
   Kernel,    // an instruction of a compiled call
+  Line,      // no span: see `mark`
   Share,     // of a loop over elements, on another thread than the one that brought it
 };
 std::string_view name(Kind kind);
@@ -54,6 +55,10 @@ struct Event {
 
   std::int64_t duration() const { return end - begin; }
 };
+
+// The machine's own time up to now, since the last mark, goes to this line: an event without duration. It
+// does nothing unless ops are recorded.
+void mark(const Line& line);
 
 // One recording at a time.
 class Recording {

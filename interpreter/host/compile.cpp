@@ -1,8 +1,10 @@
 // `jit` and `eager`: functions with compiled entries of their own, and functions without.
 #include <fmt/format.h>
 
+#include "interpreter/capture/backend.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/hot.h"
+#include "interpreter/host/backend_choice.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/transforms.h"
@@ -22,7 +24,7 @@ capture::CompileOptions with_backend(const Value& backend, std::string_view who)
     options.backend = text_of(backend);
     if (!capture::is_backend(options.backend)) {
       raise("ValueError", fmt::format("{}: there is no backend \"{}\"", who, options.backend),
-            "backends are \"fused\", \"aot_eager\" and \"eager\", or a function: graph => callable");
+            capture::known_backends() + ", or a function: graph => callable");
     }
   } else {
     check_function(backend, fmt::format("{}: backend", who));
@@ -151,6 +153,16 @@ constexpr NativeDef kCompile[] = {
      "Off: from now on nothing is compiled, and what was is not used: all of the program is the "
      "interpreter's.",
      set_compile},
+    {"backends()",
+     "How compiled functions may run: a list, each with `name meaning chosen`. `:backend` prints it.\n"
+     ">>> [each.name for each in backends()]\n['fused', 'aot_eager', 'eager', 'interpreter']",
+     backends},
+    {"set_backend(name)",
+     "Chooses how functions that become hot run from now on: \"fused\", \"aot_eager\", \"eager\", or "
+     "\"interpreter\", which compiles nothing. What was compiled is forgotten. `jit(f, backend=…)` chooses "
+     "for "
+     "one function.",
+     set_backend},
     {"reset_compiled(f=none)",
      "Forgets what was compiled of a function, its counts, and what was seen to vary; without one, of all. A "
      "function that had become hot is one of the interpreter again, until it is hot.",

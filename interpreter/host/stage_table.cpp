@@ -28,13 +28,6 @@ std::int64_t bytes_made(const jit::Graph& graph) {
   return bytes;
 }
 
-// Is there code of this stage, on the devices of the call?
-bool concerns(const StageRow& row, const jit::Graph& graph) {
-  return !row.of || std::any_of(graph.values.begin(), graph.values.end(), [&row](const jit::Value& each) {
-    return !each.type.is_number && each.type.device.kind == *row.of;
-  });
-}
-
 class Table {
  public:
   Table(Interpreter& interpreter, jit::Remove remove) : interpreter_(interpreter), remove_(remove) {}

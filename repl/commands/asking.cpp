@@ -136,8 +136,8 @@ constexpr std::array<Command, 4> kCommands{{
      "kiln> :help tensors\nkiln> :help time\nkiln> :help relu\n", help,
      no_function("`doc(name)` gives the page of a name or a command")},
     {"doc", "name", "Asking", "signature, documentation and examples; `?name` for short",
-     "Knows functions, ops, structs, modules, types, methods (`list.append`) and commands.\n\n"
-     "kiln> ?relu\nkiln> ?list.append\nkiln> :doc :time\n",
+     "Knows functions, ops, structs, modules, types, methods (`list.append`), keywords, operators and\n"
+     "commands.\n\nkiln> ?relu\nkiln> ?list.append\nkiln> ?for\nkiln> ?@\nkiln> :doc :time\n",
      doc, in_programs("doc(\"relu\")")},
     {"source", "name", "Asking", "the text that defined a function or struct; `??name` for short",
      "Of an op it is the row of the op table: the function of one element, derivative, batching, kernel.\n\n"

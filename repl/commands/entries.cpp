@@ -135,7 +135,7 @@ constexpr std::array<Command, 5> kCommands{{
      "`:hot off` has the interpreter do everything, as `set_compile(false)` does; `:hot reset` forgets what "
      "was\n"
      "compiled, as `reset_compiled()` does.\n\nkiln> :hot\n",
-     hot, in_programs("hot()")},
+     hot, in_programs("hot()"), "on off reset"},
 }};
 
 }  // namespace

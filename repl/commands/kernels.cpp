@@ -91,7 +91,7 @@ constexpr std::array<Command, 2> kCommands{{
      "call;\n"
      "`kiln --check` has it on from the start.\n\n"
      "kiln> :check (x => x.exp() + 1)(ones(3))\nkiln> :check\n",
-     check, in_programs("check(f, x)")},
+     check, in_programs("check(f, x)"), "on off"},
 }};
 
 }  // namespace

@@ -179,7 +179,7 @@ constexpr std::array<Command, 1> kCommands{{
      "what is shown is what happens. An exercise is checked after each entry. The lessons are documents,\n"
      "too, in docs/lessons.\n\n"
      "kiln> :lesson\n",
-     lesson, no_function("lessons are read and done at the prompt")},
+     lesson, no_function("lessons are read and done at the prompt"), "next hint answer check"},
 }};
 
 }  // namespace

@@ -110,9 +110,9 @@ constexpr std::array<Command, 4> kCommands{{
      "kiln> x = zeros(3, 4)\nkiln> :type x @ x.t()\nf32[3, 3]\nkiln> :type x.shape\ntuple of 2\n",
      type, in_programs("eval_shape(f, x)")},
     {"mem", "[reset]", "Looking", "live tensor memory, its peak, and who holds it",
-     "kiln> x = zeros(1000)\nkiln> :mem\n", memory, in_programs("memory()")},
+     "kiln> x = zeros(1000)\nkiln> :mem\n", memory, in_programs("memory()"), "reset"},
     {"bt", "[full]", "Looking", "the last error again; `full` with every call", "kiln> :bt\nkiln> :bt full\n",
-     backtrace, no_function("an error that is caught has its `trace`")},
+     backtrace, no_function("an error that is caught has its `trace`"), "full"},
 }};
 
 }  // namespace

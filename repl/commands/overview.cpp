@@ -144,7 +144,7 @@ constexpr std::array<Command, 1> kCommands{{
      "those of the forward and of the backward graph. With `full`, every stage is printed.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :stages f(ones(3))\n"
      "kiln> :stages full f(ones(3))\n",
-     stages, in_programs("stages(f, x)")},
+     stages, in_programs("stages(f, x)"), "full"},
 }};
 
 }  // namespace

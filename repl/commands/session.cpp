@@ -11,6 +11,7 @@
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/paths.h"
+#include "repl/settings.h"
 #include "tensor/device.h"
 #include "tensor/interrupt.h"
 #include "tensor/parallel.h"
@@ -19,14 +20,6 @@ namespace kiln::repl {
 namespace {
 
 // ---- :set ----
-
-struct Setting {
-  std::string_view key;
-  std::string_view values;
-  std::string_view meaning;
-  std::string (*get)(Session&);
-  void (*set)(Session&, std::string_view);
-};
 
 [[noreturn]] void bad_value(std::string_view key, std::string_view values, std::string_view got) {
   command_error("ValueError", fmt::format("`{}` takes {}, not `{}`", key, values, got));
@@ -147,6 +140,19 @@ constexpr std::array<Command, 4> kCommands{{
 }};
 
 }  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+std::vector<std::string> words_of(const Setting& setting) {
+  std::vector<std::string> words;
+  for (std::string_view rest = setting.values; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view value = trim(rest.substr(0, end));
+    if (value.find(' ') == std::string_view::npos) words.emplace_back(value);  // "1 to 100" is no word
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return words;
+}
 
 std::span<const Command> session_commands() { return kCommands; }
 
