@@ -132,6 +132,8 @@ int run_session(const CommandLine& line) {
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);
+    // The end of the session waits for nothing more either, as for what is compiled behind the program.
+    if (result.status == Status::Interrupted && !line.prompt_after) kiln::interrupt_requested.store(true);
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
     if (!line.prompt_after || result.status == Status::Quit) return differs ? kExitError : result.exit_code;
   }
