@@ -82,7 +82,8 @@ kiln> ?nn
 
 constexpr std::string_view kErrors =
     R"(An error shows the place, a caret under each operand, and at most one suggestion that works.
-Every variable keeps its value. `:bt` shows the last error again, `:bt full` with every call.
+Every variable keeps its value. `:bt` shows the last error again, `:bt full` with every call, and
+`:explain` tells what its code means, with an example.
 
 kiln> try { [1, 2][5] } catch err { print(err.kind) }
 IndexError
