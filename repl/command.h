@@ -39,6 +39,7 @@ std::span<const Command> asking_commands();      // help doc source apropos
 std::span<const Command> explaining_commands();  // explain
 std::span<const Command> looking_commands();     // who type mem bt
 std::span<const Command> device_commands();      // devices
+std::span<const Command> rank_commands();        // ranks
 std::span<const Command> timing_commands();      // time timeit
 std::span<const Command> profiling_commands();   // profile
 std::span<const Command> overview_commands();    // stages
