@@ -146,6 +146,8 @@ std::span<const NativeDef> methods_of(Tag tag) {
       return tensor_methods();
     case Tag::File:
       return file_methods();
+    case Tag::Iterator:
+      return generator_methods();
     case Tag::Graph:
       return graph_methods();
     case Tag::Instance:

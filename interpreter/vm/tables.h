@@ -40,6 +40,7 @@ std::span<const NativeDef> tensor_methods();   // all of them
 std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
 std::span<const NativeDef> graph_methods();
 std::span<const NativeDef> file_methods();
+std::span<const NativeDef> generator_methods();
 std::span<const NativeDef> instance_methods();  // of all structs
 std::span<const NativeDef> plain_methods(
     Tag tag);  // of ranges, slices, functions, errors, dtypes, devices, ints …
