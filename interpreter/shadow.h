@@ -6,6 +6,8 @@
 namespace kiln::interp::shadow {
 
 bool active();
+// Nothing of what runs is to be printed: this is a shadow or a check.
+bool is_silent();
 // This process is one from here on. What it writes for `print` is kept; see Interpreter::Tap.
 void begin();
 // Before something that others would notice, or that is another thing each time: files, input, the clock. A

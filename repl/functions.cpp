@@ -24,15 +24,13 @@ Value who(Interpreter& interpreter, Args) {
                                           "A variable: `name`, `value`, `type` in words, `device` and "
                                           "`bytes` of a tensor, and what it `aliases`.",
                                           {"name", "value", "type", "device", "bytes", "aliases", "text"}));
-  std::vector<Value> all;
-  for (const Variable& each : variables(interpreter)) {
+  return interp::host::list_of(variables(interpreter), [](const Variable& each) {
     const std::string described = interp::describe(each.value);
-    all.push_back(interp::host::make_record(
+    return interp::host::make_record(
         *type, {Value(each.name), each.value, Value(described),
                 each.device.empty() ? Value() : Value(each.device), each.bytes ? Value(*each.bytes) : Value(),
-                Value(each.aliases), Value(fmt::format("{}: {}", each.name, described))}));
-  }
-  return interp::host::list_value(std::move(all));
+                Value(each.aliases), Value(fmt::format("{}: {}", each.name, described))});
+  });
 }
 
 // Of a name in a text, or of a function, struct or module itself.
@@ -66,15 +64,14 @@ Value apropos(Interpreter&, Args a) {
       "A name that has a page: `name`, its `kind` (\"op\", \"function\", \"method\", \"command\" …) and a "
       "`summary` of one sentence.",
       {"name", "kind", "summary", "text"}));
-  const Mentions found = mentions_of(*Session::current(), interp::host::text_argument(a[0], "word"));
-  std::vector<Value> all;
-  for (const auto* const part : {&found.by_name, &found.by_summary}) {
-    for (const Entry& each : *part)
-      all.push_back(
-          interp::host::make_record(*type, {Value(each.name), Value(each.kind), Value(each.summary),
-                                            Value(fmt::format("{}: {}", each.name, each.summary))}));
-  }
-  return interp::host::list_value(std::move(all));
+  const auto [by_name, by_summary] =
+      mentions_of(*Session::current(), interp::host::text_argument(a[0], "word"));
+  std::vector<Entry> all = by_name;
+  all.insert(all.end(), by_summary.begin(), by_summary.end());
+  return interp::host::list_of(all, [](const Entry& each) {
+    return interp::host::make_record(*type, {Value(each.name), Value(each.kind), Value(each.summary),
+                                             Value(fmt::format("{}: {}", each.name, each.summary))});
+  });
 }
 
 Value explain(Interpreter&, Args a) {

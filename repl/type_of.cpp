@@ -49,20 +49,6 @@ std::string_view op_name(E op, int operands = 2) {
   return found == nullptr ? std::string_view() : found->name();
 }
 
-// A program that is only asked for types prints nothing.
-class Silence {
- public:
-  explicit Silence(Session& session)
-      : session_(session), out_(std::exchange(session.options().out, [](std::string_view) {})) {}
-  ~Silence() { session_.options().out = std::move(out_); }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  Session& session_;
-  Session::Sink out_;
-};
-
 // What a call of a function of the program is worked out from.
 enum class Calls {
   Run,        // a run on tensors without elements
@@ -354,7 +340,6 @@ class Typer {
         named.emplace_back(each.name, std::move(given));
       }
     }
-    const Silence silence(session_);
     try {
       return KnownType::of(
           interp::host::call_without_elements(session_.interpreter(), callee, positional, named));
@@ -479,7 +464,7 @@ const lang::Expr* only_expression(const lang::Ast& ast) {
 }  // namespace
 
 std::string type_of(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
+  const lang::SourceFile& file = session.interpreter().sources().add(session.entry_name(), std::string(text));
   const auto ast = lang::parse(file);
   const lang::Expr* expression = only_expression(*ast);
   if (expression == nullptr) command_error("ValueError", "`:type` takes one expression");

@@ -96,6 +96,8 @@ class Alone final : public Collectives {
 };
 
 std::atomic<Collectives*> active{nullptr};
+std::atomic<std::uint64_t> version{0};
+thread_local constinit std::uint64_t starts = 0;
 
 }  // namespace
 
@@ -110,6 +112,7 @@ ReduceOp reduce_op_named(std::string_view word) {
 Tensors Collectives::run(Collective collective) {
   std::vector<Collective> one;
   one.push_back(std::move(collective));
+  ++starts;
   return wait(start(std::move(one)));
 }
 
@@ -119,6 +122,18 @@ Collectives& collectives() {
   return set != nullptr ? *set : alone;
 }
 
-void set_collectives(Collectives* collectives) { active.store(collectives, std::memory_order_release); }
+void set_collectives(Collectives* collectives) {
+  active.store(collectives, std::memory_order_release);
+  membership_changed();
+}
+
+std::uint64_t start_collectives(std::vector<Collective> started) {
+  ++starts;
+  return collectives().start(std::move(started));
+}
+std::uint64_t count_of_starts() { return starts; }
+
+std::uint64_t membership_version() { return version.load(std::memory_order_acquire); }
+void membership_changed() { version.fetch_add(1, std::memory_order_acq_rel); }
 
 }  // namespace kiln

@@ -58,6 +58,7 @@ class Collectives {
   virtual int rank(int process_set) = 0;
   virtual int size(int process_set) = 0;
 
+  // Starts it, and waits.
   Tensors run(Collective collective);
 };
 
@@ -65,5 +66,15 @@ class Collectives {
 Collectives& collectives();
 // It must live on until it is replaced. Null: this process is alone.
 void set_collectives(Collectives* collectives);
+
+// As `collectives().start`, and counts.
+std::uint64_t start_collectives(std::vector<Collective> started);
+// How often this thread has started collectives. What has begun with other ranks cannot be begun anew.
+std::uint64_t count_of_starts();
+
+// Another number whenever ranks, or members of process sets, may be others: who sees to that says so. What
+// was found out under the same number still holds.
+std::uint64_t membership_version();
+void membership_changed();
 
 }  // namespace kiln

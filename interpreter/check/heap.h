@@ -11,6 +11,10 @@
 
 #include "interpreter/values/objects.h"
 
+namespace kiln::interp {
+class Vm;
+}
+
 namespace kiln::interp::check {
 
 // Containers of which not even the number of items is known: after one way put something into it that
@@ -37,6 +41,7 @@ class Heap {
   // What can be reached from `roots`; through functions and modules too, but not into `outside`.
   Heap(std::span<const Value> roots, const Object* outside);
 
+  std::size_t size() const { return contents_.size(); }
   // Puts every content back. What was made since then is not touched.
   void put_back() const;
   // What may be held when this way or the other one was gone: what differs is unknown. True if it is not what
@@ -46,6 +51,7 @@ class Heap {
  private:
   void reach(const Value& value);
   void visit(Object& object);
+  static void join_content(Content& mine, const Content& theirs, class Join& join);
 
   const Object* outside_;
   std::vector<Value> waiting_;
@@ -53,6 +59,9 @@ class Heap {
   std::unordered_set<const void*> seen_;
   friend class Join;
 };
+
+// All that registers of the active frames hold, callees among it.
+std::vector<Value> values_in_use(Vm& vm);
 
 // The value that stands for either of two, for one pair of ways.
 class Join {

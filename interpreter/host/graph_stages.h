@@ -39,6 +39,8 @@ bool wants_no_gradient(const CapturedGraph& captured);
 // Why its gradients run op by op under the tape in this call, rather than as graphs; empty: they do not.
 std::string left_to_the_tape(const CapturedGraph& captured);
 
+// Is there code of this stage for kernels on the devices of the graph? True of stages that are no code.
+bool concerns(const StageRow& row, const jit::Graph& graph);
 // In the order in which they come about.
 std::span<const StageRow> stages();
 // ValueError that names the nearest when there is none.

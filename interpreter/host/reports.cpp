@@ -1,4 +1,4 @@
-// What the prompt's commands show, as values: stages why hot passes.
+// What the prompt's commands show, as values: stages saved why hot passes.
 #include <fmt/format.h>
 
 #include "interpreter/capture/own_pass.h"
@@ -56,13 +56,11 @@ Value hot(Interpreter& interpreter, Args) {
       "A function or loop that became hot: `name`, `place`, `calls` (of a loop its trips), whether a `loop`, "
       "what became of it (`outcome`), and the `bytes` of its code.",
       {"name", "place", "calls", "loop", "outcome", "bytes", "text"}));
-  std::vector<Value> all;
-  for (const HotFunction& each : hot_functions(interpreter)) {
-    all.push_back(make_record(*type, {Value(each.name), Value(each.place), Value(each.calls),
-                                      Value(each.is_loop), Value(each.outcome), Value(each.code_bytes),
-                                      Value(fmt::format("{}: {}", each.name, each.outcome))}));
-  }
-  return list_value(std::move(all));
+  return list_of(hot_functions(interpreter), [](const HotFunction& each) {
+    return make_record(*type, {Value(each.name), Value(each.place), Value(each.calls), Value(each.is_loop),
+                               Value(each.outcome), Value(each.code_bytes),
+                               Value(fmt::format("{}: {}", each.name, each.outcome))});
+  });
 }
 
 Value passes(Interpreter& interpreter, Args) {
@@ -95,8 +93,9 @@ Value saved_value(const std::string& name, bool is_kept, std::int64_t bytes, con
 }
 
 Value saved(Interpreter& interpreter, Args a) {
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[2]);
   std::vector<Value> all;
-  for (const CapturedGraph* each : call_of(interpreter, a[0], a[1], a[2]).graphs()) {
+  for (const CapturedGraph* each : call.graphs()) {
     if (each->differentiated) continue;
     const jit::PartitionReport report = gradients_of(*each).parts.report;
     for (const jit::SavedValue& value : report.saved)

@@ -8,6 +8,7 @@
 #include "interpreter/host/str_parts.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -71,6 +72,7 @@ Value mapped(std::span<Value> arguments, char32_t (*f)(char32_t c, bool word_sta
   result.reserve(text.size());
   bool in_word = false;
   for (std::size_t at = 0; at < text.size();) {
+    check_interrupt();
     const std::size_t bytes = code_point_bytes(text, at);
     const char32_t c = code_point_at(text, at);
     if (c == 0xfffd) {
@@ -83,7 +85,7 @@ Value mapped(std::span<Value> arguments, char32_t (*f)(char32_t c, bool word_sta
     in_word = is_alpha(c);
     at += bytes;
   }
-  return Value(result);
+  return make<Str>(std::move(result));
 }
 
 Value upper(Interpreter&, std::span<Value> a) {
@@ -107,6 +109,7 @@ template <bool (*Is)(char32_t)>
 Value every(Interpreter&, std::span<Value> arguments) {
   const std::string_view text = self(arguments);
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    check_interrupt();
     if (!Is(code_point_at(text, at))) return false;
   }
   return !text.empty();
@@ -120,6 +123,7 @@ Value cased(Interpreter&, std::span<Value> arguments) {
   const std::string_view text = self(arguments);
   bool found = false;
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    check_interrupt();
     const char32_t c = code_point_at(text, at);
     if (Other(c)) return false;
     found = found || Is(c);

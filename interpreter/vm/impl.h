@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/text/live_lines.h"
 #include "interpreter/values/own_pass.h"
 #include "interpreter/vm/kept_frames.h"
 #include "interpreter/vm/modules.h"
@@ -18,10 +19,14 @@ struct Interpreter::Impl {
   std::string backend;              // of what becomes hot
   Modules modules;
   std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
+  LiveLines live_lines;
   Vm vm;
 
   explicit Impl(Interpreter& interpreter)
-      : backend(interpreter.options().backend), modules(interpreter), vm(interpreter) {}
+      : backend(interpreter.options().backend),
+        modules(interpreter),
+        live_lines([&interpreter](std::string_view text) { interpreter.options().err(text); }),
+        vm(interpreter) {}
 };
 
 }  // namespace kiln::interp

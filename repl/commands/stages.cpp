@@ -13,6 +13,7 @@
 #include "jit/pipeline/fused_text.h"
 #include "repl/columns.h"
 #include "repl/definition.h"
+#include "repl/difference_view.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "repl/written_call.h"
@@ -133,43 +134,27 @@ void graph(Session& session, std::string_view text) { show_stage(session, "graph
 
 // ---- Differences ----
 
-// "f(x) captured functional": the call, and the two stages at its end; empty names where they are not.
-struct StagedCall {
-  std::string_view call, first, second;
-};
-StagedCall split_stages(std::string_view text) {
-  const auto last_word = [](std::string_view words) {
-    const std::size_t blank = words.find_last_of(" \t\n");
-    return blank == std::string_view::npos ? std::string_view() : words.substr(blank + 1);
-  };
-  const std::string_view second = last_word(text);
-  const std::string_view before = trim(text.substr(0, text.size() - second.size()));
-  const std::string_view first = last_word(before);
-  const auto is_word = [](std::string_view word) {
-    return !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
-  };
-  if (!is_word(first) || !is_word(second)) return {text, {}, {}};
-  return {trim(before.substr(0, before.size() - first.size())), first, second};
+// What stands in front of the last word of a text, and that word if it names a stage.
+std::pair<std::string_view, const StageRow*> split_stage(std::string_view text) {
+  const std::size_t blank = text.find_last_of(" \t\n");
+  if (blank == std::string_view::npos) return {text, nullptr};
+  const auto stages = interp::host::stages();
+  const auto found =
+      std::find_if(stages.begin(), stages.end(),
+                   [word = text.substr(blank + 1)](const StageRow& each) { return each.name == word; });
+  if (found == stages.end()) return {text, nullptr};
+  return {trim(text.substr(0, blank)), &*found};
 }
 
-const jit::Graph& as_graph(const Value& stage, std::string_view name) {
-  if (stage.is(Tag::Graph)) return interp::graph_of(stage);
-  command_error("ValueError",
-                fmt::format("`{}` is text, not a graph: there is no difference of nodes", name));
-}
-
-void diff_of_stages(Session& session, const StagedCall& written) {
-  const auto& first = interp::host::stage_named(written.first);
-  const auto& second = interp::host::stage_named(written.second);
-  for_each_part(session, "diff", written.call, [&](const CapturedGraph& each, const CapturedCall& call) {
-    const Value a = interp::host::stage_value(first, each, call.remove);
-    const Value b = interp::host::stage_value(second, each, call.remove);
-    session.write(diff_view(session, as_graph(a, first.name), as_graph(b, second.name)));
+void diff_of_stages(Session& session, std::string_view call, const StageRow& first, const StageRow& second) {
+  for_each_part(session, "diff", call, [&](const CapturedGraph& each, const CapturedCall& captured) {
+    const Value a = interp::host::stage_value(first, each, captured.remove);
+    const Value b = interp::host::stage_value(second, each, captured.remove);
+    session.write(stage_diff_view(session, a, b, second.name));
   });
 }
 
-void diff_of_calls(Session& session, std::string_view first, std::string_view second) {
-  const auto& functional = interp::host::stage_named("functional");
+void diff_of_calls(Session& session, std::string_view first, std::string_view second, const StageRow& stage) {
   const CapturedCall a = capture(session, "diff", first), b = capture(session, "diff", second);
   const auto of_a = a.graphs(), of_b = b.graphs();
   const std::size_t most = std::max(of_a.size(), of_b.size());
@@ -180,24 +165,26 @@ void diff_of_calls(Session& session, std::string_view first, std::string_view se
       session.write(fmt::format("only `{}` has it\n", i < of_a.size() ? first : second));
       continue;
     }
-    const Value graph_a = interp::host::stage_value(functional, *of_a[i], a.remove);
-    const Value graph_b = interp::host::stage_value(functional, *of_b[i], b.remove);
-    session.write(diff_view(session, interp::graph_of(graph_a), interp::graph_of(graph_b)));
+    const Value of_first = interp::host::stage_value(stage, *of_a[i], a.remove);
+    const Value of_second = interp::host::stage_value(stage, *of_b[i], b.remove);
+    session.write(stage_diff_view(session, of_first, of_second, stage.name));
   }
 }
 
 void diff(Session& session, std::string_view text) {
   const Command& row = *find_command("diff");
   if (text.empty()) usage_error(row, "give a call and two stages, or two calls");
-  const auto [first, second] = two_expressions(text);
-  const StagedCall staged = split_stages(text);
-  if (!staged.first.empty()) return diff_of_stages(session, staged);
-  const auto names_stage = [&](const StageRow& each) { return each.name == second; };
-  const auto stages = interp::host::stages();
-  if (second.empty() || std::any_of(stages.begin(), stages.end(), names_stage)) {
+  const auto [before_last, last] = split_stage(trim(text));
+  const auto [call, first] = split_stage(before_last);
+  if (first != nullptr) return diff_of_stages(session, call, *first, *last);
+  const auto [one, other] = two_expressions(before_last);
+  if (other.empty()) {
+    const std::string_view word = trim(text.substr(std::min(text.find_last_of(" \t\n"), text.size() - 1)));
+    const bool is_word = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+    if (is_word && last == nullptr) interp::host::stage_named(word);  // says which there are
     usage_error(row, "give a second stage, or a second call, to compare with");
   }
-  diff_of_calls(session, first, second);
+  diff_of_calls(session, one, other, last != nullptr ? *last : interp::host::stage_named("functional"));
 }
 
 // ---- Passes ----
@@ -254,8 +241,10 @@ BeforeAfter around_pass(const jit::Pass& pass, const CapturedGraph& captured) {
 // A pass of the program is given the functional graph, as when it is compiled with it.
 BeforeAfter around_own_pass(Session& session, std::string_view name, const CapturedGraph& captured,
                             jit::Remove remove) {
+  CapturedGraph before_passes = captured;
+  before_passes.edit = nullptr;
   const Value functional =
-      interp::host::stage_value(interp::host::stage_named("functional"), captured, remove);
+      interp::host::stage_value(interp::host::stage_named("functional"), before_passes, remove);
   jit::Graph before = jit::with_names(interp::graph_of(functional));
   const auto* const pass = interp::capture::find_own_pass(session.interpreter(), name);
   jit::Graph after = interp::capture::run_own(session.interpreter(), *pass, before);
@@ -340,10 +329,15 @@ constexpr std::array<Command, 18> kCommands{{
     {"graph", "f(x)", "Compiling", "`:functional`, for short",
      "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph,
      in_programs("graph(f, x)")},
-    {"diff", "f(x) stage stage | f(x) g(x)", "Compiling", "what differs between two stages, or two calls",
-     "Lines of the first alone begin with -, of the second alone with +.\n\n"
+    {"diff", "f(x) stage stage | f(x) g(x) [stage]", "Compiling",
+     "what differs between two stages, or two calls",
+     "Lines of the first alone begin with -, of the second alone with +. What values are called, in which "
+     "lines\n"
+     "they are computed and in which order independent nodes stand is no difference; nor what registers and\n"
+     "labels of kernels are called. Two calls are compared at the stage `functional`, or at the one "
+     "given.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :diff f(ones(3)) captured functional\n"
-     "kiln> :diff cos(ones(3)) sin(ones(3))\n",
+     "kiln> :diff cos(ones(3)) sin(ones(3))\nkiln> :diff cos(ones(3)) sin(ones(3)) loops\n",
      diff, in_programs("diff_graphs(graph(f, x), graph(g, x))")},
     {"passes", "", "Compiling", "what is done to graphs, why in this order, and to which graphs",
      "kiln> :passes\n", passes, in_programs("passes()")},

@@ -117,6 +117,19 @@ void add_code(CallPage& page, std::string_view stage, const std::string& title, 
   }
 }
 
+void add_code_of_nodes(CallPage& page, std::string_view stage, const std::string& title,
+                       const jit::CodeLines& lines, const jit::Graph& fused, const Ancestry& from) {
+  PageTable& table = add_table(page, stage, title, from.table);
+  const std::vector<jit::FusedKernel> kernels = jit::kernels_of(fused);
+  for (const jit::CodeLine& each : lines) {
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    for (const int node : each.nodes)
+      add_links(line.from, lines_of_lineage(kernels.front().source->nodes[at(node)], from));
+  }
+  link_wholes(table, lines);
+}
+
 void add_program(CallPage& page, const std::string& title, const jit::CodeLines& lines,
                  const jit::Graph& graph, const Ancestry& from) {
   PageTable& table = add_table(page, "program", title, from.table);

@@ -29,13 +29,13 @@ Dim total_of(const Attrs& attrs) {
 }
 
 // An example of a batch must have rows itself.
-void check_examples(const BatchArgs& args) {
-  TensorType example = args.inputs[0].type();
+void check_examples(const Tensor& batched, const Attrs& attrs) {
+  TensorType example = batched.type();
   example.sizes.erase(example.sizes.begin());
-  ops::check_rows(example, args.attrs);
+  ops::check_rows(example, attrs);
 }
 Tensors batch_of_rows(const BatchArgs& args) {
-  check_examples(args);
+  check_examples(args.inputs[0], args.attrs);
   const Tensor x = rows_first(args.inputs[0]);
   return {batch_first(kiln::bind(args.op, {&x, 1}, args.attrs)[0])};
 }
@@ -131,13 +131,19 @@ Tensors alltoall_jvp(const JvpArgs& args) {
   return {kiln::bind(args.op, operands, attrs)[0], Tensor()};
 }
 
+// The examples go together, so each rank gets as many rows of all of them.
+Tensor shared_splits(const BatchArgs& args) {
+  if (!args.batched[1]) return args.inputs[1];
+  const Dim batch[] = {0};
+  const Tensor least = ops::amin(args.inputs[1], batch);
+  return ops::checked(least, ops::eq(least, ops::amax(args.inputs[1], batch)),
+                      "alltoall: how many rows go to a rank differs from example to example");
+}
+
 Tensors alltoall_batch(const BatchArgs& args) {
-  if (args.batched[1]) {
-    throw OpError(ErrorKind::Value, "alltoall: how many rows arrive differs from example to example", {1},
-                  "give splits that all examples share");
-  }
-  check_examples(args);
-  const Tensor operands[] = {rows_first(args.inputs[0]), args.inputs[1]};
+  const Tensor x = rules::with_batch(args, 0);
+  check_examples(x, args.attrs);
+  const Tensor operands[] = {rows_first(x), shared_splits(args)};
   const Tensors results = kiln::bind(args.op, operands, args.attrs);
   const Tensor counts = ops::expand(results[1], rules::prepend(args.batch_size, results[1].sizes()));
   return {batch_first(results[0]), counts};

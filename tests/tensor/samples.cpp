@@ -388,6 +388,8 @@ bool leaves_elements(const Op& op) {
   return op.name() == "empty" || op.name() == "empty_like" || op.name() == "new_empty";
 }
 
+bool is_half(const Op& op) { return op.name() == "allreduce_start" || op.name() == "allreduce_wait"; }
+
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();

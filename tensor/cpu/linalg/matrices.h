@@ -166,7 +166,10 @@ template <class F>
 void each_piece(int pieces, double work, const F& f) {
   constexpr double kWorthSharing = 1e6;
   parallel_for(pieces, work < kWorthSharing ? pieces : 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto piece = static_cast<int>(begin); piece < end; ++piece) f(piece);
+    for (auto piece = static_cast<int>(begin); piece < end; ++piece) {
+      check_interrupt();
+      f(piece);
+    }
   });
 }
 

@@ -1,6 +1,9 @@
 // Hands collectives on to who carries them out, and gives what came of them.
 #include "tensor/ops/collectives.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "tensor/cpu/backend.h"
 #include "tensor/functions.h"
 
@@ -14,7 +17,12 @@ Tensor kept(const Tensor& x) {
   return Tensor::from_storage(Storage::create(rows.storage()->buffer()), rows.layout(), rows.dtype());
 }
 
-int set_of(const Attrs& attrs) { return static_cast<int>(attrs.get<std::int64_t>("process_set")); }
+// What no job has stays what no job has.
+int number_of(const Attrs& attrs, std::string_view name) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(std::clamp<std::int64_t>(attrs.get<std::int64_t>(name), -1, kMost));
+}
+int set_of(const Attrs& attrs) { return number_of(attrs, "process_set"); }
 
 Collective described(Collective::Kind kind, const Tensor& x, const Attrs& attrs) {
   Collective collective{.kind = kind, .input = kept(x), .process_set = set_of(attrs)};
@@ -51,7 +59,7 @@ Tensors start(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
                    .group = attrs.get<std::string>("group"),
                    .place = places[i]});
   }
-  return {number(static_cast<std::int64_t>(collectives().start(std::move(all))), inputs[0].device())};
+  return {number(static_cast<std::int64_t>(start_collectives(std::move(all))), inputs[0].device())};
 }
 
 Tensors wait(const Op&, const Attrs&, Inputs inputs, Stream&) {
@@ -77,7 +85,7 @@ Tensors reducescatter(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
 template <Collective::Kind kind>
 Tensors rooted(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
   Collective collective = described(kind, inputs[0], attrs);
-  collective.root = static_cast<int>(attrs.get<std::int64_t>("root"));
+  collective.root = number_of(attrs, "root");
   return collectives().run(std::move(collective));
 }
 
