@@ -59,6 +59,7 @@ struct RenderOptions {
   bool color = false;
   bool full_trace = false;  // ":bt full"; otherwise a long trace is folded in its middle
   bool code = false;        // at the end of the first line
+  bool links = false;       // places in files are links of the terminal
 };
 
 // The text of `repl.md` "Diagnostics", ending in a newline.

@@ -15,6 +15,7 @@
 #include "repl/explain.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
+#include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
 #include "repl/prompt.h"
@@ -78,8 +79,12 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   Session::Options options;
   options.arguments = line.arguments;
   options.interactive = interactive;
+  options.numbers = options.fits_width = interactive;
+  if (interactive && !line.no_init && !config_folder().empty())
+    options.settings_file = config_folder() + "/settings";
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
+  options.links = !line.no_color && shows_links(STDOUT_FILENO) && shows_links(STDERR_FILENO);
   options.json = line.json;
   options.compiles_hot = !line.no_hot;
   // What is piped in is a transcript, which is the same each time.
@@ -89,6 +94,14 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   options.out = to_stdout;
   options.err = to_stderr;
   return options;
+}
+
+// What the command line or the environment says is not for earlier sessions to change.
+std::vector<std::string_view> given_settings(const CommandLine& line) {
+  std::vector<std::string_view> given;
+  if (!line.threads.empty()) given.emplace_back("threads");
+  if (!wants_color(STDOUT_FILENO) || line.no_color) given.insert(given.end(), {"color", "links"});
+  return given;
 }
 
 // A word that is no file may be a tool with a slip in it.
@@ -115,6 +128,7 @@ int run_session(const CommandLine& line) {
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
   cuda::use_code_store({jit::cached_code, jit::keep_code});
   Session session(session_options(line, prompt && terminal));
+  session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);

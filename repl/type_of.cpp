@@ -464,7 +464,7 @@ const lang::Expr* only_expression(const lang::Ast& ast) {
 }  // namespace
 
 std::string type_of(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
+  const lang::SourceFile& file = session.interpreter().sources().add(session.entry_name(), std::string(text));
   const auto ast = lang::parse(file);
   const lang::Expr* expression = only_expression(*ast);
   if (expression == nullptr) command_error("ValueError", "`:type` takes one expression");

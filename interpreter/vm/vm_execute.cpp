@@ -165,6 +165,9 @@ const Value& Vm::find_global(const Instruction& i) {
     }
     return *found;
   }
+  const auto& help_for_name = interpreter_.options().help_for_name;
+  if (std::string help = help_for_name ? help_for_name(name) : std::string(); !help.empty())
+    raise("NameError", "`" + name + "` is not defined", std::move(help));
   std::vector<std::string_view> candidates;
   for (const std::string_view local : frame_->code->function->locals) candidates.push_back(local);
   const auto add = [&candidates](const Module& module) {

@@ -1,6 +1,5 @@
 // Methods and fields by the type of what stands before the point, and the names of modules.
 #include <algorithm>
-#include <array>
 
 #include "interpreter/values/natives.h"
 #include "repl/completion/sources.h"
