@@ -27,6 +27,15 @@ std::exception_ptr end_of_path() {
   return std::make_exception_ptr(lang::UserError({"Error", "this way through the program ends", {}, "", {}}));
 }
 
+// Of the instruction that comes in this frame; null when none answers its errors.
+const Handler* catching(const Frame& frame) {
+  const auto place = static_cast<std::uint32_t>(frame.place());
+  for (const Handler& each : frame.code->handlers) {
+    if (!each.cleanup && place >= each.begin && place < each.end) return &each;
+  }
+  return nullptr;
+}
+
 // What depends on the machine that the program runs on, or is our own fault.
 bool is_of_this_run(const lang::Diagnostic& diagnostic, Opcode op) {
   const std::string& kind = diagnostic.kind;
@@ -42,9 +51,21 @@ Machine::Way Machine::skip(Course& course, Frame* frame) {
   const Opcode op = frame->code->opcode_at(frame->place());
   if (op == Opcode::NextFor || is_branch(op)) return fork(course);
   if (op == Opcode::Throw) return leave_path(course, end_of_path());
+  const Handler* const handler = catching(*frame);
+  const std::size_t place = frame->place();
   give_unknown(*frame, contents_);
-  ++frame->pc;
-  return Way::Goes;
+  if (handler == nullptr || !caught_.emplace(frame, handler).second) {
+    ++frame->pc;
+    return Way::Goes;
+  }
+  // It may have failed. What follows in the same `try` may fail, too, and is not asked again.
+  struct Asked {
+    std::set<std::pair<const Frame*, const Handler*>>& all;
+    std::pair<const Frame*, const Handler*> here;
+    ~Asked() { all.erase(here); }
+  } const asked{caught_, {frame, handler}};
+  return fork_into(course,
+                   {{place + 1, {}}, {handler->target, {{handler->target_register, unknown_value()}}}});
 }
 
 // In a handler of C++, for what the instruction of `frame` threw.
