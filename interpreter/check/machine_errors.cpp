@@ -1,4 +1,6 @@
 // Errors: what is reported, what is silent, and where the run goes on.
+#include <algorithm>
+
 #include "interpreter/check/machine.h"
 #include "interpreter/check/operands.h"
 #include "interpreter/check/path_ended.h"
@@ -97,7 +99,7 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
     leaving_[vm_.frame()] = false;
     return Way::Goes;
   }
-  if (is_deliberate(op) && !forked_.empty()) return leave_path(course, error);
+  if (is_deliberate(op) && !comes_for_certain(frame)) return leave_path(course, error);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {
@@ -145,6 +147,14 @@ Machine::Way Machine::leave_path(Course& course, const std::exception_ptr& error
     }
   }
   throw PathEnded();
+}
+
+// Were all branches before it certain? For what the library says, those since the program called it: it
+// refuses that call.
+bool Machine::comes_for_certain(const Frame* frame) const {
+  if (!is_library(*frame)) return forked_.empty();
+  while (frame >= vm_.frames_begin() && is_library(*frame)) --frame;
+  return std::none_of(forked_.begin(), forked_.end(), [frame](const Frame* each) { return each > frame; });
 }
 
 void Machine::report(Failure& failure) {

@@ -120,7 +120,7 @@ void Machine::go(Frame* frame, const State& before, const Branch& branch, Course
   put_back(before, frame);
   frame->pc = frame->code->instructions.data() + branch.place;
   for (const auto& [r, value] : branch.registers) frame->base[r] = value;
-  forked_.push_back(frame->code);
+  forked_.push_back(frame);
   try {
     run(way);
   } catch (const PathEnded&) {
