@@ -355,6 +355,10 @@ Stmt* Builder::assert_statement(Node node) {
   auto* made = ast_.make<AssertStmt>(span(node));
   const std::vector<Node> parts = rules_of(node, Rule::Expression);
   made->condition = expression(parts[0]);
+  if (made->condition->kind == ExprKind::Tuple && !as<TupleExpr>(*made->condition).items.empty()) {
+    syntax_error(made->condition->span, "a tuple is always true, so this assertion says nothing",
+                 "leave out the parentheses: `assert condition, message`");
+  }
   if (parts.size() > 1) made->message = expression(parts[1]);
   return made;
 }

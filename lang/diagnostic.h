@@ -59,6 +59,7 @@ struct RenderOptions {
   bool color = false;
   bool full_trace = false;  // ":bt full"; otherwise a long trace is folded in its middle
   bool code = false;        // at the end of the first line
+  bool links = false;       // places in files are links of the terminal
 };
 
 // The text of `repl.md` "Diagnostics", ending in a newline.
@@ -74,6 +75,10 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 // The help for a name that Python, PyTorch, NumPy or JAX have and this language calls otherwise ("write
 // `none`"), or "".
 std::string foreign_name(std::string_view name);
+
+// The same for a module of Python, "torch.nn", and for a method of a list, text or dict elsewhere, "push".
+std::string foreign_module(std::string_view name);
+std::string foreign_method(std::string_view name);
 
 // The help for a name that nothing is called: what it is called here, or else "did you mean `relu`?", or
 // "".

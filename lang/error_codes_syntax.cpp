@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 26> kRows{{
+constexpr std::array<ErrorCode, 27> kRows{{
     {"K0100", "SyntaxError", "", "the text is not Kiln",
      "The text does not follow the grammar, in a way that has no page of its own. The caret stands "
      "under the first place that cannot be read; what is wrong is there or just before it.",
@@ -154,6 +154,10 @@ del p.x)",
      R"(struct P { x }
 p = P(1)
 p.x = none)"},
+    {"K0126", "SyntaxError", "a tuple is always true*", "an assertion in parentheses",
+     "`assert` is no function: in parentheses a condition and a message are a tuple, which is true "
+     "whatever it holds.",
+     R"(assert(1 == 2, "they differ"))", R"(assert 1 == 1, "they differ")"},
 }};
 
 }  // namespace

@@ -39,6 +39,7 @@ std::span<const Command> asking_commands();      // help doc source apropos
 std::span<const Command> explaining_commands();  // explain
 std::span<const Command> looking_commands();     // who type mem bt
 std::span<const Command> device_commands();      // devices
+std::span<const Command> rank_commands();        // ranks
 std::span<const Command> timing_commands();      // time timeit
 std::span<const Command> profiling_commands();   // profile
 std::span<const Command> overview_commands();    // stages
@@ -51,6 +52,7 @@ std::span<const Command> walking_commands();     // step nan
 std::span<const Command> entry_commands();       // guards entries breaks why hot
 std::span<const Command> file_commands();        // load reload save edit
 std::span<const Command> lesson_commands();      // lesson
+std::span<const Command> log_commands();         // show
 std::span<const Command> session_commands();     // reset set shell quit
 
 const std::vector<const Command*>& all_commands();

@@ -14,6 +14,7 @@
 #include "repl/explain.h"
 #include "repl/highlight.h"
 #include "repl/lines.h"
+#include "repl/prompt_mark.h"
 #include "repl/symbols.h"
 #include "repl/terminal.h"
 #include "tensor/op.h"
@@ -308,7 +309,7 @@ std::string render(const Page& page, bool color) {
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string_view line = rest.substr(0, end);
-      const bool code = trim(line).starts_with(">>> ") || trim(line).starts_with("kiln> ");
+      const bool code = prompt_length(trim(line)) > 0;
       text += paint(line, style::kCode, color && code) + "\n";
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
@@ -328,7 +329,7 @@ std::string summary_of(std::string_view documentation) {
 std::vector<Entry> all_entries(Session& session) {
   std::vector<Entry> entries;
   for (const std::string& name : session.interpreter().names()) {
-    if (name == "_") continue;
+    if (is_value_name(name)) continue;
     const Page page = value_page(session, name, *session.interpreter().lookup(name));
     entries.push_back(
         {name, page.kind,

@@ -9,11 +9,13 @@
 
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
+#include "interpreter/host/rank_job.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
+#include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
 #include "repl/prompt.h"
@@ -77,8 +79,12 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   Session::Options options;
   options.arguments = line.arguments;
   options.interactive = interactive;
+  options.numbers = options.fits_width = interactive;
+  if (interactive && !line.no_init && !config_folder().empty())
+    options.settings_file = config_folder() + "/settings";
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
+  options.links = !line.no_color && shows_links(STDOUT_FILENO) && shows_links(STDERR_FILENO);
   options.json = line.json;
   options.compiles_hot = !line.no_hot;
   // What is piped in is a transcript, which is the same each time.
@@ -88,6 +94,14 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   options.out = to_stdout;
   options.err = to_stderr;
   return options;
+}
+
+// What the command line or the environment says is not for earlier sessions to change.
+std::vector<std::string_view> given_settings(const CommandLine& line) {
+  std::vector<std::string_view> given;
+  if (!line.threads.empty()) given.emplace_back("threads");
+  if (!wants_color(STDOUT_FILENO) || line.no_color) given.insert(given.end(), {"color", "links"});
+  return given;
 }
 
 // A word that is no file may be a tool with a slip in it.
@@ -114,9 +128,12 @@ int run_session(const CommandLine& line) {
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
   cuda::use_code_store({jit::cached_code, jit::keep_code});
   Session session(session_options(line, prompt && terminal));
+  session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);
+    // The end of the session waits for nothing more either, as for what is compiled behind the program.
+    if (result.status == Status::Interrupted && !line.prompt_after) kiln::interrupt_requested.store(true);
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
     if (!line.prompt_after || result.status == Status::Quit) return differs ? kExitError : result.exit_code;
   }
@@ -146,7 +163,10 @@ int run(const CommandLine& line) {
     case Mode::Code:
       break;
   }
-  return run_session(line);
+  const int code = run_session(line);
+  // Ranks of a program that failed are not waited for.
+  interp::leave_ranks(code == kExitDone);
+  return code;
 }
 
 // Results that could not be written are an error, also when only the last flush finds out.

@@ -38,7 +38,7 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view) { line.no_hot = true; }},
     {"--no-color", "", "plain text; so does NO_COLOR=1",
      [](CommandLine& line, std::string_view) { line.no_color = true; }},
-    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first",
+    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first, nor read settings",
      [](CommandLine& line, std::string_view) { line.no_init = true; }},
     {"--json", "", "diagnostics as one JSON object a line",
      [](CommandLine& line, std::string_view) { line.json = true; }},

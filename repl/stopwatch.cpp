@@ -52,7 +52,7 @@ double empty_call(Session& session) {
 
 Stopwatch::Stopwatch(Session& session, std::string_view text)
     : Stopwatch(session, function_of(session, interp::returning(session.interpreter().sources().add(
-                                                  session.next_name(), std::string(text))))) {}
+                                                  session.entry_name(), std::string(text))))) {}
 
 Stopwatch::Stopwatch(Session& session, interp::Value body)
     : session_(session), body_(std::move(body)), call_(empty_call(session)) {}

@@ -55,6 +55,21 @@ enum class Calls {
   Signature,  // what its signature says alone
 };
 
+// What a host function gives, as its signature says behind "->"; "" where that depends on its arguments.
+std::string_view result_of(std::string_view signature) {
+  const std::size_t arrow = signature.rfind(" -> ");
+  return arrow == std::string_view::npos ? std::string_view() : signature.substr(arrow + 4);
+}
+
+// The same of a method of a kind of value.
+std::string_view result_of(Tag receiver, std::string_view method) {
+  for (const interp::NativeDef& def : interp::methods_of(receiver)) {
+    const std::string_view signature = def.signature;
+    if (signature.substr(0, signature.find('(')) == method) return result_of(signature);
+  }
+  return {};
+}
+
 class Typer {
  public:
   Typer(Session& session, Calls calls) : session_(session), calls_(calls) {}
@@ -228,6 +243,10 @@ class Typer {
         return call_value(found, expr.callee->span.text(), std::move(arguments));
       }
     }
+    if (const auto tag = object.value ? std::nullopt : tag_of(object)) {
+      if (const std::string_view result = result_of(*tag, access.name); !result.empty())
+        return KnownType::named(std::string(result));
+    }
     if (object.is_tensor() && access.name == "item") return item_of(object);
     arguments.insert(arguments.begin(), KnownArgument{{}, object, access.object->span});
     return call_named(access.name, std::move(arguments));
@@ -282,6 +301,10 @@ class Typer {
   // What the signature of a function, or of what a struct does when called, says that it gives.
   KnownType declared_result(const Value& callee) {
     if (callee.is(Tag::Method)) return declared_result(callee.as<interp::Method>().function);
+    if (callee.is(Tag::Native)) {
+      const std::string_view result = result_of(callee.as<interp::Native>().signature);
+      if (!result.empty()) return KnownType::named(std::string(result));
+    }
     if (callee.is(Tag::Instance)) {
       const Value* called = callee.as<interp::Instance>().struct_type().method("call");
       if (called != nullptr) return declared_result(*called);
@@ -441,7 +464,7 @@ const lang::Expr* only_expression(const lang::Ast& ast) {
 }  // namespace
 
 std::string type_of(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
+  const lang::SourceFile& file = session.interpreter().sources().add(session.entry_name(), std::string(text));
   const auto ast = lang::parse(file);
   const lang::Expr* expression = only_expression(*ast);
   if (expression == nullptr) command_error("ValueError", "`:type` takes one expression");
@@ -450,6 +473,25 @@ std::string type_of(Session& session, std::string_view text) {
   } catch (const Unknown& unknown) {
     return "not known without running: " + unknown.reason;
   }
+}
+
+std::optional<Tag> tag_of(const KnownType& type) {
+  static constexpr std::array<std::pair<std::string_view, Tag>, 12> kTags{{{"str", Tag::Str},
+                                                                           {"list", Tag::List},
+                                                                           {"tuple", Tag::Tuple},
+                                                                           {"dict", Tag::Dict},
+                                                                           {"set", Tag::Set},
+                                                                           {"range", Tag::Range},
+                                                                           {"int", Tag::Int},
+                                                                           {"float", Tag::Float},
+                                                                           {"bool", Tag::Bool},
+                                                                           {"tensor", Tag::Tensor},
+                                                                           {"function", Tag::Function},
+                                                                           {"none", Tag::None}}};
+  const std::string_view word = std::string_view(type.type).substr(0, type.type.find(' '));
+  const auto found =
+      std::find_if(kTags.begin(), kTags.end(), [&](const auto& each) { return each.first == word; });
+  return found == kTags.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<KnownType> known_type(Session& session, std::string_view expression) {

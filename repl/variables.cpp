@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "repl/entry_log.h"
 #include "tensor/autograd.h"
 #include "tensor/interrupt.h"
 
@@ -71,7 +72,8 @@ class Holder {
   std::set<const TensorImpl*> tensors_;
 };
 
-// Of the memory that tensors lie in, which several may share.
+}  // namespace
+
 std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   std::set<std::uint64_t> storages;
   std::int64_t bytes = 0;
@@ -82,8 +84,6 @@ std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   }
   return bytes;
 }
-
-}  // namespace
 
 std::vector<Tensor> held_tensors(const Value& value) {
   Holder holder;
@@ -96,7 +96,7 @@ std::vector<Variable> variables(interp::Interpreter& interpreter) {
   const interp::Module& main = interpreter.main();
   for (const std::string& name : main.names) {
     const Value* value = main.find(name);
-    if (value != nullptr && name != "_") found.push_back({name, *value, "", std::nullopt, ""});
+    if (value != nullptr && !is_value_name(name)) found.push_back({name, *value, "", std::nullopt, ""});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (Variable& each : found) {

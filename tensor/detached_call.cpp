@@ -7,9 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "tensor/held_signals.h"
@@ -20,73 +18,87 @@ namespace {
 
 constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
 
-std::atomic<int> going_on{0};  // calls that nothing waits for
+std::atomic<int> left_behind{0};
+
+}  // namespace
 
 // Shared by the thread that waits and the one that runs: either may be the last to need it.
-class DetachedCall {
- public:
-  explicit DetachedCall(std::function<void()> call) : call_(std::move(call)) {}
+struct DetachedCall::State {
+  explicit State(std::function<void()> its_call) : call(std::move(its_call)) {}
 
   void run() {
-    std::exception_ptr error;
+    std::exception_ptr thrown;
     try {
-      call_();
+      call();
     } catch (...) {
-      error = std::current_exception();
+      thrown = std::current_exception();
     }
-    call_ = nullptr;
-    const std::lock_guard lock(mutex_);
-    has_ended_ = true;
-    error_ = error;
-    if (is_left_) --going_on;
-    ended_.notify_one();
+    call = nullptr;
+    const std::lock_guard lock(mutex);
+    has_ended = true;
+    error = thrown;
+    if (is_left) --left_behind;
+    ended.notify_all();
   }
 
-  void wait(std::thread& thread) {
-    std::unique_lock lock(mutex_);
-    while (!ended_.wait_for(lock, kBetweenLooks, [&] { return has_ended_; })) {
-      try {
-        check_interrupt();
-      } catch (...) {
-        leave(thread);
-        throw;
-      }
+  // Looks now and then, as no signal wakes it. False: `stop` said so before the end.
+  template <class Stop>
+  bool wait(const Stop& stop) {
+    std::unique_lock lock(mutex);
+    while (!ended.wait_for(lock, kBetweenLooks, [this] { return has_ended; })) {
+      if (stop()) return false;
     }
-    if (error_) std::rethrow_exception(error_);
+    return true;
   }
 
- private:
-  // With the lock held, so that the thread has not ended.
   void leave(std::thread& thread) {
-    is_left_ = true;
-    ++going_on;
+    const std::lock_guard lock(mutex);
+    if (has_ended) return;
+    is_left = true;
+    ++left_behind;
     const sched_param lowest{};
     pthread_setschedparam(thread.native_handle(), SCHED_IDLE, &lowest);
   }
 
-  std::function<void()> call_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool has_ended_ = false, is_left_ = false;
-  std::exception_ptr error_;
+  std::function<void()> call;
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool has_ended = false, is_left = false;
+  std::exception_ptr error;
 };
 
-}  // namespace
-
-void run_detached(std::function<void()> call) {
-  const auto shared = std::make_shared<DetachedCall>(std::move(call));
-  std::thread thread = [&] {
-    const HeldSignals held;
-    return std::thread([shared] { shared->run(); });
-  }();
-  // Detached in every case, as late as its handle is needed.
-  const struct Detach {
-    std::thread& thread;
-    ~Detach() { thread.detach(); }
-  } detach{thread};
-  shared->wait(thread);
+DetachedCall::DetachedCall(std::function<void()> call) : state_(std::make_shared<State>(std::move(call))) {
+  const HeldSignals held;  // a signal is the interpreter's, whose calls it is to end
+  thread_ = std::thread([state = state_] { state->run(); });
 }
 
-bool detached_calls_go_on() { return going_on.load() > 0; }
+DetachedCall::~DetachedCall() {
+  if (!state_->wait([] { return interrupt_requested.load(); })) state_->leave(thread_);
+  thread_.detach();
+}
+
+bool DetachedCall::has_ended() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->has_ended;
+}
+
+void DetachedCall::wait() const {
+  state_->wait([] {
+    check_interrupt();
+    return false;
+  });
+}
+
+void DetachedCall::rethrow() const {
+  if (state_->error) std::rethrow_exception(state_->error);
+}
+
+void run_detached(std::function<void()> call) {
+  const DetachedCall detached(std::move(call));
+  detached.wait();
+  detached.rethrow();
+}
+
+bool detached_calls_go_on() { return left_behind.load() > 0; }
 
 }  // namespace kiln

@@ -92,6 +92,7 @@ class Controller final : public Collectives {
   void perform(Response response);
   void perform_together(std::uint64_t number, std::vector<Work>& works,
                         const std::vector<std::shared_ptr<Entry>>& entries);
+  void change_sets(const Signature& call);
   void record(const Entry& entry, std::int64_t begin, std::int64_t end);
   void refuse(const Response& response);
   void fail(ErrorKind kind, const std::string& message);

@@ -244,9 +244,7 @@ void Controller::perform_together(std::uint64_t number, std::vector<Work>& works
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Agreement& agreement = *works[i].agreement;
-    if (agreement.call.kind == Kind::AddSet)
-      sets_[agreement.call.root] = {agreement.call.splits.begin(), agreement.call.splits.end()};
-    if (agreement.call.kind == Kind::RemoveSet) sets_.erase(agreement.call.root);
+    change_sets(agreement.call);
     const auto& entry = entries[i];
     if (!entry) continue;
     if (are_recorded) record(*entry, begin, end);
@@ -256,6 +254,16 @@ void Controller::perform_together(std::uint64_t number, std::vector<Work>& works
     entry->is_done = true;
   }
   changed_.notify_all();
+}
+
+void Controller::change_sets(const Signature& call) {
+  if (call.kind != Kind::AddSet && call.kind != Kind::RemoveSet) return;
+  if (call.kind == Kind::AddSet) {
+    sets_[call.root] = {call.splits.begin(), call.splits.end()};
+  } else {
+    sets_.erase(call.root);
+  }
+  membership_changed();
 }
 
 void Controller::record(const Entry& entry, std::int64_t begin, std::int64_t end) {

@@ -1,6 +1,9 @@
 #include "interpreter/check/heap.h"
 
+#include <algorithm>
+
 #include "interpreter/values/children.h"
+#include "interpreter/values/unknown.h"
 #include "interpreter/vm/vm.h"
 
 namespace kiln::interp::check {
@@ -49,6 +52,11 @@ void write(const Content& content) {
     case Tag::Dict:
     case Tag::Set: {
       auto& dict = content.object.as<Dict>();
+      Content now;
+      read(dict, now);
+      if (std::equal(values.begin(), values.end(), now.values.begin(), now.values.end(),
+                     [](const Value& a, const Value& b) { return identical(a, b); }))
+        return;  // loops over it know their places
       dict.clear();
       for (std::size_t k = 0; k < values.size(); k += 2) dict.set(values[k], values[k + 1]);
       return;
@@ -132,29 +140,61 @@ void Heap::put_back() const {
   for (const auto& [object, content] : contents_) write(content);
 }
 
+namespace {
+
+// Gives two instances the same further fields: those that one of them lacks are unknown.
+void align_fields(Content& a, Content& b) {
+  const auto add_missing = [](const Content& from, Content& to) {
+    for (const std::string& name : from.names) {
+      if (std::find(to.names.begin(), to.names.end(), name) != to.names.end()) continue;
+      to.names.push_back(name);
+      to.values.push_back(unknown_value());
+    }
+  };
+  add_missing(b, a);
+  add_missing(a, b);
+  // In the order of `a`.
+  const std::size_t declared = b.values.size() - b.names.size();
+  std::vector<Value> values(b.values.begin(), b.values.begin() + static_cast<std::ptrdiff_t>(declared));
+  for (const std::string& name : a.names) {
+    const auto place = std::find(b.names.begin(), b.names.end(), name) - b.names.begin();
+    values.push_back(b.values[declared + static_cast<std::size_t>(place)]);
+  }
+  b.names = a.names;
+  b.values = std::move(values);
+}
+
+}  // namespace
+
 bool Heap::join(const Heap& other, Join& join) {
   for (const auto& [object, theirs] : other.contents_) {
     const auto [mine, is_new] = contents_.emplace(object, theirs);
-    if (is_new || mine->second.names != theirs.names) {
-      join.changed_ = join.changed_ || !is_new;
-      continue;
+    if (is_new) continue;
+    Content both = theirs;
+    if (mine->second.names != theirs.names) {
+      join.changed_ = true;
+      align_fields(mine->second, both);
     }
-    std::vector<Value>& values = mine->second.values;
-    const std::size_t common = std::min(values.size(), theirs.values.size());
-    const bool is_module = theirs.object.is(Tag::Module);
-    const bool is_keyed = theirs.object.is(Tag::Dict) || theirs.object.is(Tag::Set);
-    bool same_places = is_module || values.size() == theirs.values.size();
-    for (std::size_t k = 0; is_keyed && same_places && k < common; k += 2)
-      same_places = values_equal(values[k], theirs.values[k]);
-    if (!same_places) {
-      if (!join.unknown_.contains(theirs.object)) join.changed_ = true;
-      join.unknown_.add(theirs.object);
-      continue;
-    }
-    for (std::size_t k = is_keyed ? 1 : 0; k < common; k += is_keyed ? 2 : 1)
-      values[k] = join.join(values[k], theirs.values[k]);
+    join_content(mine->second, both, join);
   }
   return join.has_changed();
+}
+
+void Heap::join_content(Content& mine, const Content& theirs, Join& join) {
+  std::vector<Value>& values = mine.values;
+  const std::size_t common = std::min(values.size(), theirs.values.size());
+  const bool is_module = theirs.object.is(Tag::Module);
+  const bool is_keyed = theirs.object.is(Tag::Dict) || theirs.object.is(Tag::Set);
+  bool same_places = is_module || values.size() == theirs.values.size();
+  for (std::size_t k = 0; is_keyed && same_places && k < common; k += 2)
+    same_places = values_equal(values[k], theirs.values[k]);
+  if (!same_places) {
+    if (!join.unknown_.contains(theirs.object)) join.changed_ = true;
+    join.unknown_.add(theirs.object);
+    return;
+  }
+  for (std::size_t k = is_keyed ? 1 : 0; k < common; k += is_keyed ? 2 : 1)
+    values[k] = join.join(values[k], theirs.values[k]);
 }
 
 }  // namespace kiln::interp::check

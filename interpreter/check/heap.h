@@ -51,6 +51,7 @@ class Heap {
  private:
   void reach(const Value& value);
   void visit(Object& object);
+  static void join_content(Content& mine, const Content& theirs, class Join& join);
 
   const Object* outside_;
   std::vector<Value> waiting_;

@@ -61,7 +61,7 @@ Machine::Way Machine::enter(Course& course, Frame* frame) {
 }
 
 bool Machine::observe(Frame* entry) {
-  Course course{entry, {}, {}, {}};
+  Course course{entry};
   try {
     enter(course, entry);
     run(course);
@@ -69,6 +69,7 @@ bool Machine::observe(Frame* entry) {
     if (entry > vm_.frames_begin()) throw;
     has_ended_ = true;
   }
+  if (course.has_returned) return true;
   if (vm_.frame() >= entry) vm_.leave_frames(entry);
   const auto returned = course.endings.find(kReturned);
   if (returned == course.endings.end()) {
@@ -90,6 +91,8 @@ void Machine::run(Course& course) {
       case Way::Goes:
         break;
       case Way::Returned: {
+        course.has_returned = !course.is_branch && course.endings.empty();
+        if (course.has_returned) return;
         State state = capture(nullptr);
         state.result = course.base->base[-1];
         return add_ending(course.endings, kReturned, std::move(state));

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -35,7 +36,7 @@ class Machine final : public Watcher {
   const std::vector<lang::Diagnostic>& found() const { return found_; }
   // Adds a mistake, unless one of its kind is known at its place.
   void add(lang::Diagnostic diagnostic);
-  // What was cut goes on.
+  // After a run that was cut, or that ended itself: the next one is a new one.
   void begin_again();
   // Has a call of it begun?
   bool has_entered(const Code& code) const { return entered_.contains(&code); }
@@ -53,9 +54,11 @@ class Machine final : public Watcher {
   // Where a run began, and where it ends.
   struct Course {
     Frame* base;
-    Stops stops;
-    Endings endings;
-    std::exception_ptr thrown;  // where a handler around `base` takes an error that left it
+    Stops stops = {};
+    Endings endings = {};
+    bool is_branch = false;          // others are gone, too: what it leaves is taken down
+    bool has_returned = false;       // `base`, where nothing has to be taken down
+    std::exception_ptr thrown = {};  // an error that left `base`, which a handler around it takes
   };
   // One way out of an instruction.
   struct Branch {
@@ -63,6 +66,11 @@ class Machine final : public Watcher {
     std::vector<std::pair<std::uint32_t, Value>> registers;  // that have other values on it
   };
   struct PathEnded;
+  // Of a loop in one call: how often it was passed, and what was held when it was passed last.
+  struct Head {
+    int passed = 0;
+    std::optional<State> held;
+  };
 
   // Runs until `base` returns or comes to a stop; what is found there is added to the endings. PathEnded when
   // an error leaves `base`.
@@ -100,8 +108,8 @@ class Machine final : public Watcher {
   UnknownContents contents_;
   std::unordered_set<const Code*> entered_;
   std::unordered_map<const Code*, Flow> flows_;
-  std::map<std::pair<const Code*, std::size_t>, int> iterations_;
-  std::map<std::pair<const Frame*, std::size_t>, State> heads_;
+  std::map<std::pair<const Code*, std::size_t>, int> iterations_;  // of all calls
+  std::map<std::pair<const Frame*, std::size_t>, Head> heads_;
   std::map<const Frame*, bool> leaving_;  // frames whose clean-up runs: is the whole path left?
   std::vector<const Code*> forked_;       // codes of the frames in which ways have parted
   std::int64_t left_;                     // instructions that may still run

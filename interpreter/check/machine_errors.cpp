@@ -22,6 +22,11 @@ bool ends_call(Opcode op) {
          op == Opcode::CheckResult;
 }
 
+// What clean-up on the way out is told where a path ends.
+std::exception_ptr end_of_path() {
+  return std::make_exception_ptr(lang::UserError({"Error", "this way through the program ends", {}, "", {}}));
+}
+
 // What depends on the machine that the program runs on, or is our own fault.
 bool is_of_this_run(const lang::Diagnostic& diagnostic, Opcode op) {
   const std::string& kind = diagnostic.kind;
@@ -36,7 +41,7 @@ Machine::Way Machine::skip(Course& course, Frame* frame) {
   if (vm_.frame() > frame) vm_.leave_frames(frame + 1);
   const Opcode op = frame->code->opcode_at(frame->place());
   if (op == Opcode::NextFor || is_branch(op)) return fork(course);
-  if (op == Opcode::Throw) return leave_path(course, std::make_exception_ptr(PathEnded()));
+  if (op == Opcode::Throw) return leave_path(course, end_of_path());
   give_unknown(*frame, contents_);
   ++frame->pc;
   return Way::Goes;
@@ -51,7 +56,7 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
   } catch (const Unknowable&) {
     return skip(course, frame);
   } catch (const PathEnded&) {
-    return leave_path(course, error);
+    return leave_path(course, end_of_path());
   } catch (...) {
     // An error of the program, or its end.
   }

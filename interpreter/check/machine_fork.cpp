@@ -10,8 +10,12 @@
 namespace kiln::interp::check {
 namespace {
 
-constexpr int kExactIterations = 24;  // of each loop, before it is cut
-constexpr int kMostRounds = 4;        // through a loop whose end is unknown
+// A loop is cut after so many iterations in one call, and those in programs after so many in all calls: the
+// library's are over layers and parameters, and short.
+constexpr int kExactIterations = 16;
+constexpr int kAllIterations = 64;
+constexpr int kLibraryIterations = 64;
+constexpr int kMostRounds = 4;  // through a loop whose end is unknown
 constexpr std::size_t kMostForks = 24;
 
 }  // namespace
@@ -96,7 +100,9 @@ Machine::Way Machine::fork_into(Course& course, const std::vector<Branch>& branc
   if (has_ended_) return Way::Over;
   const Flow& flow = flow_of(*frame->code);
   const std::size_t meeting = flow.meeting(branches[0].place, branches[1].place);
-  Course way{frame, frame == course.base ? course.stops : Stops{}, {}, {}};
+  Course way{frame};
+  way.is_branch = true;
+  if (frame == course.base) way.stops = course.stops;
   way.stops.insert(head);
   if (meeting != flow.end()) way.stops.insert(meeting);
   State before = capture(frame);
@@ -164,13 +170,21 @@ Machine::Way Machine::end_without(Course& course, const Course& way) {
 }
 
 void Machine::widen(Frame* frame) {
-  if (++iterations_[{frame->code, frame->place()}] <= kExactIterations) return;
+  Head& head = heads_[{frame, frame->place()}];
+  ++head.passed;
+  const bool is_library = frame->code->file->is_library();
+  const bool is_exact = head.passed <= (is_library ? kLibraryIterations : kExactIterations);
+  const bool is_new = is_library || ++iterations_[{frame->code, frame->place()}] <= kAllIterations;
+  if (is_exact && is_new) return;
+  Value& state = frame->base[frame->pc->a];
+  const bool is_for = frame->code->opcode_at(frame->place()) == Opcode::NextFor;
+  if (is_for && state.is(Tag::Iterator)) state = unknown_value();  // what it has passed is not put back
   State now = capture(frame);
-  const auto [known, is_first] = heads_.try_emplace({frame, frame->place()}, now);
-  if (is_first) return;
-  if (join(known->second, now)) {
-    put_back(known->second, frame);
-  } else if (frame->code->opcode_at(frame->place()) == Opcode::Loop) {
+  if (!head.held) {
+    head.held = std::move(now);
+  } else if (join(*head.held, now)) {
+    put_back(*head.held, frame);
+  } else if (!is_for) {
     has_ended_ = true;  // nothing changes any more: it never ends
   }
 }

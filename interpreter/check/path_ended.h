@@ -5,9 +5,7 @@
 
 namespace kiln::interp::check {
 
-// On its way to where the ways parted, through host functions too.
-struct Machine::PathEnded : lang::UserError {
-  PathEnded() : lang::UserError({"Error", "this way through the program ends here", {}, "", {}}) {}
-};
+// On its way to where the ways parted, through host functions too: no error that one of them could answer.
+struct Machine::PathEnded {};
 
 }  // namespace kiln::interp::check

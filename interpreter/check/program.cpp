@@ -56,10 +56,16 @@ void call_unknown(Interpreter& interpreter, Machine& machine, const Value& funct
   }
 }
 
+bool stands_before(const lang::Diagnostic& a, const lang::Diagnostic& b) {
+  const lang::Span x = a.user_place(), y = b.user_place();
+  return std::pair(x.file->name(), x.begin) < std::pair(y.file->name(), y.begin);
+}
+
 // Functions of the program that its run did not come to.
 void check_uncalled(Interpreter& interpreter, Machine& machine) {
   std::vector<Value> functions;
-  for (const Value& each : std::vector<Value>(interpreter.main().slots)) {
+  for (const Value& slot : std::vector<Value>(interpreter.main().slots)) {
+    const Value each = called_by(slot);
     if (each.is(Tag::Function)) functions.push_back(each);
     if (!each.is(Tag::StructType)) continue;
     for (const auto& [name, method] : each.as<StructType>().methods) functions.push_back(method);
@@ -92,6 +98,7 @@ Checked check_program(const std::string& name, const std::string& text, const st
     check_uncalled(interpreter, machine);
   }
   checked.mistakes = machine.found();
+  std::stable_sort(checked.mistakes.begin(), checked.mistakes.end(), stands_before);
   return checked;
 }
 

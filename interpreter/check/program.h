@@ -11,8 +11,7 @@
 namespace kiln::interp::check {
 
 struct Checked {
-  // Of the file and of modules that it imports, in the order in which they were found: syntax first, then
-  // names, then what running it would come to.
+  // Of the file and of modules that it imports, by their places. Where syntax is wrong, of syntax alone.
   std::vector<lang::Diagnostic> mistakes;
   std::unique_ptr<Interpreter> owner;  // of the texts that they point into
 };

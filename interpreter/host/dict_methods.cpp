@@ -93,9 +93,9 @@ Value clear(Interpreter&, std::span<Value> arguments) {
 }
 
 constexpr NativeDef kDict[] = {
-    {"keys(self)", "The keys, in order of insertion, as a list.", keys},
-    {"values(self)", "The values, in order of insertion, as a list.", values},
-    {"items(self)", "The (key, value) pairs, in order of insertion, as a list.", items},
+    {"keys(self) -> list", "The keys, in order of insertion, as a list.", keys},
+    {"values(self) -> list", "The values, in order of insertion, as a list.", values},
+    {"items(self) -> list", "The (key, value) pairs, in order of insertion, as a list.", items},
     {"get(self, key, default=none)", "The value of a key, or the default when it is absent.", get},
     {"pop(self, key, *default)", "Takes out a key and gives its value, or the default when it is absent.",
      pop},
@@ -103,7 +103,7 @@ constexpr NativeDef kDict[] = {
      update},
     {"setdefault(self, key, default=none)",
      "The value of a key, which is set to the default first when absent.", setdefault},
-    {"copy(self)", "A new dict of the same entries.", copy},
+    {"copy(self) -> dict", "A new dict of the same entries.", copy},
     {"clear(self)", "Takes out all entries.", clear},
 };
 

@@ -154,7 +154,7 @@ constexpr NativeDef kList[] = {
     {"reverse(self)", "Turns the list around.", reverse},
     {"sort(self, key=none, reverse=false)",
      "Sorts in place, by the key of each item if given; equal items keep their order.", sort},
-    {"copy(self)", "A new list of the same items.", copy},
+    {"copy(self) -> list", "A new list of the same items.", copy},
     {"clear(self)", "Takes out all items.", clear},
 };
 constexpr NativeDef kTuple[] = {kIndex, kCount};

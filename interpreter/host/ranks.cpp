@@ -14,6 +14,7 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/collective.h"
 #include "tensor/host_view.h"
+#include "tensor/warning.h"
 
 namespace kiln::interp {
 namespace {
@@ -33,6 +34,19 @@ Value shutdown(Interpreter& interpreter, Args) {
   shadow::leave();
   interpreter.flush();
   leave_ranks(true);
+  return {};
+}
+
+Value rejoin(Interpreter&, Args) {
+  shadow::leave();
+  leave_ranks(false);
+  join_ranks();
+  return {};
+}
+
+Value warn(Interpreter& interpreter, Args a) {
+  interpreter.flush();
+  kiln::warn(text_argument(a[0], "sentence"));
   return {};
 }
 
@@ -70,6 +84,7 @@ kiln::Collective::Kind kind_argument(const Value& v) {
 
 Value start(Interpreter&, Args a) {
   shadow::leave();
+  joined_controller();
   kiln::Collective call;
   call.kind = kind_argument(a[0]);
   call.input = tensor_argument(a[1], "x");
@@ -85,7 +100,7 @@ Value start(Interpreter&, Args a) {
   call.postscale = float_argument(a[9], "postscale");
   std::vector<kiln::Collective> calls;
   calls.push_back(std::move(call));
-  return static_cast<std::int64_t>(joined_controller().start(std::move(calls)));
+  return static_cast<std::int64_t>(kiln::start_collectives(std::move(calls)));
 }
 
 std::uint64_t ticket_argument(const Value& v) {
@@ -168,6 +183,8 @@ Value report(Interpreter&, Args) {
 constexpr NativeDef kNatives[] = {
     {"dist_init()", "`dist.init`.", init},
     {"dist_shutdown()", "`dist.shutdown`.", shutdown},
+    {"dist_rejoin()", "Leaves the job at once, and meets the ranks that are left.", rejoin},
+    {"dist_warn(sentence)", "Tells the user what is no error.", warn},
     {"dist_is_initialized()", "`dist.is_initialized`.", is_joined},
     {"dist_places()", "Rank and size of this process in its job, on its host, and across hosts.", places},
     {"dist_rank(process_set=0)", "The rank of this process in a set; ValueError where it is not in it.",

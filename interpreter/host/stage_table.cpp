@@ -7,6 +7,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/loops/kernel_op.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -41,6 +42,7 @@ class Table {
       if (!rows.empty()) summary.seconds = took.count();
       describe(summary);
     } catch (const OpError& error) {  // not every graph has every stage
+      check_interrupt();
       summary.missing = error.message();
     }
     rows.push_back(std::move(summary));

@@ -45,7 +45,10 @@ struct Callee {
       const bool is_one = slot.kind == Slot::Kind::Normal || slot.kind == Slot::Kind::KeywordOnly;
       if (slot.is_optional && is_one) text += " = …";
     }
-    return quoted(std::string(name) + "(" + text + ")");
+    // A struct is made by its name.
+    constexpr std::string_view kInit = ".init";
+    const std::string_view called = name.ends_with(kInit) ? name.substr(0, name.size() - kInit.size()) : name;
+    return quoted(std::string(called) + "(" + text + ")");
   }
 
  private:

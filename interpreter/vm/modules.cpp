@@ -51,10 +51,12 @@ fs::path user_file(std::string_view name, const std::string& folder) {
   if (is_path(name)) raise("IOError", "there is no file `" + shown_path(file) + "` to import");
   const std::vector<std::string_view> names = stdlib_modules();
   const auto near = lang::nearest(name, names);
+  std::string help = lang::foreign_module(name);
+  if (help.empty() && !near.empty()) help = "did you mean `" + std::string(near) + "`?";
   raise("IOError",
         "there is no module `" + std::string(name) + "`: neither in the standard library nor as " +
             shown_path(file),
-        near.empty() ? "" : "did you mean `" + std::string(near) + "`?");
+        std::move(help));
 }
 
 // The standard library's modules are named <nn>, as nothing of the user is.

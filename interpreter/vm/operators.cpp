@@ -30,6 +30,9 @@ std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"
   if (op == BinaryOp::Add && (a.is(Tag::Str) || b.is(Tag::Str))) {
     help = "make it text with `str(…)`, or use f\"…{x}…\"";
   }
+  const auto holds_numbers = [](const Value& v) { return v.is(Tag::List) || v.is(Tag::Range); };
+  if ((holds_numbers(a) && b.is_number()) || (a.is_number() && holds_numbers(b)))
+    help = "elements are computed with in a tensor: `tensor(xs)`";
   if (a.is(Tag::Set) != b.is(Tag::Set) && is_set_operator(op)) help = "make a set of the other: `set(…)`";
   if (a.is(Tag::Set) && b.is(Tag::Set) && op == BinaryOp::Add) help = "sets are joined by `|`";
   raise("TypeError", quoted(spelling(op)) + " does not work on " + describe(a) + " and " + describe(b), help);

@@ -10,8 +10,10 @@
 namespace kiln::jit {
 namespace {
 
-// Large enough to fill a link, small enough that the first bucket is under way while the next is computed.
-constexpr std::int64_t kMostBytes = std::int64_t{25} << 20;
+// Large enough to fill a link, small enough that the first bucket is under way while the next is computed: a
+// graph of much has some of them. Smaller ones would take as long as one.
+constexpr std::int64_t kMostBytes = std::int64_t{25} << 20, kLeastBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kBuckets = 4;
 
 // Starts that become one, with their waits: places of nodes, in order.
 struct Bucket {
@@ -24,14 +26,17 @@ class Finder {
   explicit Finder(const Graph& graph) : graph_(graph), wait_of_(graph.nodes.size(), -1) {
     const std::vector<int> producers = graph.producers();
     int begun = 0;
+    std::int64_t total = 0;
     for (int place = 0; place < count(); ++place) {
       const Node& each = node(place);
       if (submits(each)) ++begun;
+      if (is_start(each)) total += bytes_of(each);
       begun_.push_back(begun);
       if (!is_wait(each) || !each.operands[0].is_value()) continue;
       const int start = producers[static_cast<std::size_t>(each.operands[0].value)];
       if (start >= 0 && is_start(node(start))) wait_of_[static_cast<std::size_t>(start)] = place;
     }
+    limit_ = std::clamp(total / kBuckets, kLeastBytes, kMostBytes);
   }
 
   // Of more than one start each.
@@ -102,7 +107,7 @@ class Finder {
       const Type& type = graph_.values[static_cast<std::size_t>(each.value)].type;
       return type.dtype == first_type(first).dtype && type.device == first_type(first).device;
     };
-    return std::ranges::all_of(start.operands, is_of_type) && bucket.bytes + bytes_of(start) <= kMostBytes &&
+    return std::ranges::all_of(start.operands, is_of_type) && bucket.bytes + bytes_of(start) <= limit_ &&
            has_unnamed(start) == has_unnamed(first) && nothing_begins_between(bucket, place);
   }
   // Waits move to the first of them.
@@ -115,6 +120,7 @@ class Finder {
   std::int64_t bytes_of(const Node& start) const {
     std::int64_t bytes = 0;
     for (const Operand& each : start.operands) {
+      if (!each.is_value()) continue;
       const Type& type = graph_.values[static_cast<std::size_t>(each.value)].type;
       bytes += count_elements(evaluate(type.sizes, graph_.hints)).known() *
                static_cast<std::int64_t>(size_of(type.dtype));
@@ -124,6 +130,7 @@ class Finder {
 
   const Graph& graph_;
   std::vector<int> wait_of_;  // by node: of a start
+  std::int64_t limit_ = 0;    // in bytes, of a bucket
   std::vector<int> begun_;    // by node: how many collectives were begun so far
   std::vector<Bucket> open_, closed_;
 };

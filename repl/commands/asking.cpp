@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interpreter/values/natives.h"
+#include "lang/link.h"
 #include "repl/columns.h"
 #include "repl/command.h"
 #include "repl/definition.h"
@@ -108,8 +109,9 @@ void source(Session& session, std::string_view argument) {
                              ? "\nIts source is part of kiln itself.\n"
                              : "\nOnly functions, structs and modules have source.\n");
   }
-  const std::string place = fmt::format("# {}:{}", definition->file, definition->line);
-  session.write(paint(place, style::kFaint, session.color()) + "\n");
+  std::string place = fmt::format("{}:{}", definition->file, definition->line);
+  if (session.options().links) place = lang::link_to_file(definition->file, definition->line, place);
+  session.write(paint("# " + place, style::kFaint, session.color()) + "\n");
   session.write((session.color() ? colored_source(definition->text) : definition->text) + "\n");
 }
 

@@ -61,6 +61,23 @@ void write_memory(Session& session, Device device) {
     session.write("  " + more + "\n");
 }
 
+struct HeldStorage {
+  std::size_t bytes = 0;
+  std::string names;
+};
+
+// A name stands once for each storage.
+void note_held(std::map<std::uint64_t, HeldStorage>& held, const std::string& name, const Value& value) {
+  std::set<std::uint64_t> own;
+  for (const Tensor& tensor : held_tensors(value)) {
+    check_interrupt();
+    if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
+    HeldStorage& entry = held[tensor.storage()->id()];
+    entry.bytes = tensor.storage()->bytes();
+    entry.names += (entry.names.empty() ? "" : ", ") + name;
+  }
+}
+
 void memory(Session& session, std::string_view argument) {
   if (argument == "reset") {
     reset_peak(default_device());
@@ -68,28 +85,18 @@ void memory(Session& session, std::string_view argument) {
   }
   for (const Device each : devices_of(session)) write_memory(session, each);
   // One line per storage, largest first: views of one storage cost nothing more.
-  struct Held {
-    std::size_t bytes = 0;
-    std::string names;
-  };
-  std::map<std::uint64_t, Held> held;
-  for (const Variable& v : variables(session.interpreter())) {
-    std::set<std::uint64_t> own;  // a variable is named once for each storage
-    for (const Tensor& tensor : held_tensors(v.value)) {
-      check_interrupt();
-      if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
-      Held& entry = held[tensor.storage()->id()];
-      entry.bytes = tensor.storage()->bytes();
-      entry.names += (entry.names.empty() ? "" : ", ") + v.name;
-    }
-  }
-  std::vector<Held> rows;
+  std::map<std::uint64_t, HeldStorage> held;
+  for (const Variable& v : variables(session.interpreter())) note_held(held, v.name, v.value);
+  for (const LoggedEntry& entry : session.log().entries())
+    note_held(held, "_" + std::to_string(entry.number), entry.value);
+  std::vector<HeldStorage> rows;
   for (auto& [id, entry] : held) rows.push_back(std::move(entry));
-  std::sort(rows.begin(), rows.end(), [](const Held& a, const Held& b) {
+  std::sort(rows.begin(), rows.end(), [](const HeldStorage& a, const HeldStorage& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.names < b.names;
   });
   if (rows.size() > 20) rows.resize(20);
-  for (const Held& row : rows) session.write(fmt::format("  {:>9}  {}\n", bytes_text(row.bytes), row.names));
+  for (const HeldStorage& row : rows)
+    session.write(fmt::format("  {:>9}  {}\n", bytes_text(row.bytes), row.names));
 }
 
 void backtrace(Session& session, std::string_view argument) {
@@ -97,7 +104,9 @@ void backtrace(Session& session, std::string_view argument) {
     usage_error(*find_command("bt"), fmt::format("`{}` is not known", argument));
   }
   if (!session.last_error()) return session.write("there was no error yet\n");
-  session.write(lang::render(*session.last_error(), {session.color(), argument == "full"}));
+  session.write(lang::render(
+      *session.last_error(),
+      {.color = session.color(), .full_trace = argument == "full", .links = session.options().links}));
 }
 
 constexpr std::array<Command, 4> kCommands{{

@@ -6,7 +6,6 @@
 #include "repl/completion/parameters.h"
 #include "repl/completion/sources.h"
 #include "repl/documentation.h"
-#include "repl/highlight.h"
 #include "tensor/backend.h"
 
 namespace kiln::repl {

@@ -1,6 +1,5 @@
 // Methods and fields by the type of what stands before the point, and the names of modules.
 #include <algorithm>
-#include <array>
 
 #include "interpreter/values/natives.h"
 #include "repl/completion/sources.h"
@@ -65,26 +64,6 @@ void add_instance_members(All& all, interp::Instance& instance) {
   for (const auto& [name, method] : type.methods) all.push_back({name, "method", signature_of(method)});
 }
 
-// "list of 3" is a list.
-std::optional<Tag> tag_of_type(std::string_view type) {
-  static constexpr std::array<std::pair<std::string_view, Tag>, 12> kTags{{{"str", Tag::Str},
-                                                                           {"list", Tag::List},
-                                                                           {"tuple", Tag::Tuple},
-                                                                           {"dict", Tag::Dict},
-                                                                           {"set", Tag::Set},
-                                                                           {"range", Tag::Range},
-                                                                           {"int", Tag::Int},
-                                                                           {"float", Tag::Float},
-                                                                           {"bool", Tag::Bool},
-                                                                           {"tensor", Tag::Tensor},
-                                                                           {"function", Tag::Function},
-                                                                           {"none", Tag::None}}};
-  const std::string_view word = type.substr(0, type.find(' '));
-  const auto found =
-      std::find_if(kTags.begin(), kTags.end(), [&](const auto& each) { return each.first == word; });
-  return found == kTags.end() ? std::nullopt : std::optional(found->second);
-}
-
 void sort_by_name(All& all) {
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.text < b.text; });
@@ -122,8 +101,7 @@ void add_value_members(Session& session, All& all, const Value& value) {
 
 All members(Session& session, const std::optional<KnownType>& type) {
   All all;
-  const std::optional<Tag> tag =
-      type && !type->value && !type->struct_type ? tag_of_type(type->type) : std::nullopt;
+  const std::optional<Tag> tag = type && !type->value && !type->struct_type ? tag_of(*type) : std::nullopt;
   // What the text alone does not tell is most often a tensor.
   if (!type || type->is_tensor() || tag == Tag::Tensor) {
     add_tensor_members(all);

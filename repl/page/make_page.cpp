@@ -14,6 +14,7 @@
 #include "repl/page/value_summary.h"
 #include "tensor/autograd.h"
 #include "tensor/generator_scope.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -98,6 +99,7 @@ class Stretch {
       page_.cuts.push_back(std::move(cut));
       return parts;
     } catch (const OpError&) {  // there is no graph of its gradients
+      check_interrupt();
       return {};
     }
   }
@@ -117,6 +119,7 @@ class Stretch {
         for (const Tensor& each : results) text += (text.empty() ? "" : "; ") + value_summary(each);
       });
     } catch (const OpError&) {  // an op that fails in this call: what came before it has its values
+      check_interrupt();
     }
   }
 

@@ -121,6 +121,9 @@ TEST_CASE("methods by what stands before the point, literals and calls too", "[c
   CHECK_FALSE(tab.offers("s.", "relu"));
   CHECK(tab.offers("str(1).", "split"));
   CHECK_FALSE(tab.offers("str(1).", "relu"));
+  CHECK(tab.offers("\"a b\".split().", "append"));
+  CHECK(tab.offers("f\"{x}\".upper().strip().", "split"));
+  CHECK_FALSE(tab.offers("f\"{x}\".upper().", "relu"));
   CHECK(tab.offers("double(x).", "relu"));
   CHECK(tab.offers("(x @ x.t()).", "relu"));
   CHECK(tab("x.shape.").size() < 20);

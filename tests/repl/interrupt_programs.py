@@ -23,6 +23,12 @@ MIXED = "mixed = [i * 7919 % 1000003 if i % 2 == 0 else i * 0.5 for i in range(3
 MATRIX = "seed(1); a = randn(3000, 3000)"
 SYMMETRIC = MATRIX + "; s = a @ a.T + eye(3000) * 3000"
 LARGE = "x = rand(200000000)"
+# What is not fused with what comes before it makes kernels of their own.
+LONG_FUNCTION = ("x = rand(64, 64)\nfn g(x) {\n" +
+                 "".join(f"  x = (x * {k}).sin() + x.{'cumsum(0)' if k % 3 == 0 else 'exp()'}\n" for k in range(1, 4000)) +
+                 "  return x\n}")
+WIDE_FUNCTION = ("x = rand(64, 64)\nfn g(x) {\n" + "".join(f"  x = (x * {k}).sin() + x.exp()\n" for k in range(1, 4000)) +
+                 "  return x\n}")
 
 PROGRAMS = [
     # The machine and functions of the host.
@@ -44,8 +50,6 @@ PROGRAMS = [
     Program("dict update", "while true { d2 = {}; d2.update(d); d2 == d };", TEXTS + "; d = {k: 1 for k in texts}"),
     Program("set of many", "while true { set(numbers) | set(texts) };", NUMBERS + "\n" + TEXTS),
     Program("deepcopy", "while true { deepcopy(a) };", "a = [[i, [i]] for i in range(1000000)]"),
-    Program("collector of cycles", "while true { collect() };",
-            "a = []\nfor i in range(1000000) { b = [i]; b.append(b); a.append(b) }"),
     Program("cycles freed", "while true { x = [[]]; for i in range(3000000) { b = [x]; b.append(b) } };", ""),
     # Texts.
     Program("join", 'while true { ",".join(texts) };', TEXTS),
@@ -158,11 +162,12 @@ PROGRAMS = [
     Program("nested copies", "while true { b = deepcopy(a); b == a };",
             "fn nest(n) = [] if n == 0 else [nest(n - 1), nest(n - 1)]\na = nest(17)"),
     # The compiler.
-    Program("capture and compile", "g(x);",
-            "x = rand(64)\ng = jit(fn(x) { for k in range(6000) { x = (x * k).sin() + x.flip(0).exp() if k % 3 else x.cumsum(0) }; "
-            "return x })"),
-    Program("compile of a long chain", "g(x);",
-            "x = rand(64)\ng = jit(fn(x) { for k in range(200000) { x = x.sin() + k }; return x })", after=0.5),
+    Program("capture", "jit(g)(x);", LONG_FUNCTION, after=0.1),
+    Program("compilation", "jit(g)(x);", LONG_FUNCTION, after=1.0, in_suite=True),
+    Program("compilation of kernels", "jit(g)(x);", LONG_FUNCTION, after=3.0),
+    Program("compilation of a wide kernel", "jit(g)(x);", WIDE_FUNCTION, after=1.0),
+    Program("compilation behind the program", "f = jit(g); f(x); f(x);", LONG_FUNCTION, after=1.5),
+    Program("compilation of a gradient", "jit(grad(x => g(x).sum()))(x);", LONG_FUNCTION, after=1.0),
     Program("gradient of a long chain", "jit(grad(g))(x);",
             "x = rand(64)\ng = fn(x) { for k in range(100000) { x = x.sin() * x }; return x.sum() }", after=0.5),
     Program("grad op by op", "grad(g)(x);", "x = rand(64)\ng = fn(x) { for k in range(3000000) { x = x.sin() * x }; return x.sum() }", after=0.3),
@@ -174,11 +179,11 @@ PROGRAMS = [
     Program(":timeit small", ":timeit a + a", "a = rand(8)", after=0.2),
     Program(":profile", ":profile f(a)", "a = rand(1000, 1000)\nfn f(a) { for k in range(1000) { a = a @ a / 1000 }; return a }", after=0.4),
     Program(":time", ":time f(a)", "a = rand(1000, 1000)\nfn f(a) { for k in range(1000) { a = a @ a / 1000 }; return a }", after=0.4),
-    Program(":stages", ":stages full g(x)", "x = rand(64)\ng = fn(x) { for k in range(20000) { x = (x * k).sin() + x.flip(0) }; return x }", after=0.4),
-    Program(":functional", ":functional g(x)", "x = rand(64)\ng = fn(x) { for k in range(300000) { x = (x * k).sin() }; return x }", after=0.4),
-    Program(":html", ":html g(x) page.html", "x = rand(64)\ng = fn(x) { for k in range(6000) { x = (x * k).sin() + x.flip(0) }; return x }", after=0.4),
+    Program(":stages", ":stages full g(x)", LONG_FUNCTION, after=0.5),
+    Program(":functional", ":functional g(x)", LONG_FUNCTION, after=0.5),
+    Program(":html", ":html g(x) page.html", LONG_FUNCTION, after=0.5),
     Program(":nan", ":nan g(a)", "a = rand(1000, 1000)\ng = fn(a) { for k in range(1000) { a = a @ a / 1000 }; return a }", after=0.4),
-    Program(":asm", ":asm g(x)", "x = rand(64)\ng = fn(x) { for k in range(30000) { x = (x * k).sin() + x.exp() }; return x }", after=0.4),
+    Program(":asm", ":asm g(x)", LONG_FUNCTION, after=0.5),
     Program(":who", ":who", "for i in range(10) { }\na = [[i] for i in range(3000000)]", after=0.1),
-    Program(":mem", ":mem", "a = [zeros(1) for i in range(2000000)]", after=0.1),
+    Program(":mem", ":mem", "a = [zeros(1) for i in range(1000000)]", after=0.1),
 ]
