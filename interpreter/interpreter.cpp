@@ -1,5 +1,7 @@
 #include "interpreter/interpreter.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -191,13 +193,23 @@ void Interpreter::reload(const std::string& path) { impl_->modules.reload(path);
 
 void Interpreter::write(std::string_view text) {
   if (tap_ != nullptr) tap_->append(text);
-  if (!shadow::active()) options_.out(text);
+  if (shadow::is_silent()) return;
+  // What goes elsewhere than the lines that are drawn does not disturb them.
+  static const bool same_terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (!same_terminal) return options_.out(text);
+  impl_->live_lines.before_text();
+  options_.out(text);
+  impl_->live_lines.after_text(text);
 }
 void Interpreter::write_error(std::string_view text) {
-  if (!shadow::active()) options_.err(text);
+  if (shadow::is_silent()) return;
+  if (impl_ == nullptr) return options_.err(text);
+  impl_->live_lines.before_text();
+  options_.err(text);
+  impl_->live_lines.after_text(text);
 }
 void Interpreter::tell_faults() {
-  if (!jit::has_faults() || shadow::active()) return;
+  if (!jit::has_faults() || shadow::is_silent()) return;
   for (const jit::Fault& each : jit::take_faults()) {
     write_error(
         fmt::format("Kiln made a mistake here, the program did not: {}\nplease report it with this "
@@ -214,7 +226,7 @@ Interpreter::Tap::~Tap() {
 
 // What Ctrl-C cuts is lost with the program that wrote it, and is no failure of the stream.
 void Interpreter::flush() {
-  if (shadow::active()) return;
+  if (shadow::is_silent()) return;
   for (std::FILE* stream : {stdout, stderr}) {
     if (std::fflush(stream) != 0 && errno == EINTR) std::clearerr(stream);
   }

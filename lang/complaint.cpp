@@ -291,6 +291,10 @@ class Complaint {
   std::string statement_help() const {
     const Tok kind = found().kind;
     const Tok start = statement_start().kind;
+    if (kind == Tok::Colon && rule() == Rule::For && before().kind == Tok::Number)
+      return "the ints from a on below b are `range(a, b)`";
+    if (kind == Tok::Assign && failure_.expected == Tok::In)
+      return "a loop is written `for i in range(a, b) { … }`";
     if (kind == Tok::Colon && failure_.expected == Tok::LeftBrace) {
       return "the body stands in braces: `" + owner() + " … { … }`";
     }
@@ -318,6 +322,10 @@ class Complaint {
     if (doubled("+")) return "write `x += 1`";
     if (doubled("-")) return "write `x -= 1`";
     if (then == "<" && now == ">") return "write `!=`";
+    if (before().kind == Tok::Dot && is_binary(found().kind))
+      return "operators go through the elements by themselves: write `" + std::string(now) + "`";
+    if (now == "%" && rule() == Rule::Statement)
+      return "a command of the prompt begins with `:`, as `:timeit e`";
     if (now == "//" || (now == "/" && !has_before())) return "a comment begins with `#`";
     if (before().kind == Tok::FString && adjacent()) return "inside an f-string use the other kind of quotes";
     const bool string = found().kind == Tok::String || found().kind == Tok::FString;
@@ -327,6 +335,8 @@ class Complaint {
     const Tok start = statement_start().kind;
     const bool names = start == Tok::Import || start == Tok::From || start == Tok::Nonlocal;
     const bool after_name = statement_ended() && !names && before().kind == Tok::Name;
+    const bool is_walrus = failure_.file.text().substr(found().begin).starts_with(":=");
+    if (after_name && is_walrus) return "write `" + std::string(then) + " = …`";
     if (after_name && found().kind == Tok::Colon) return "a variable has no type";
     if (after_name && begins_value(found().kind) && !adjacent()) {
       return "to call it, write `" + std::string(then) + "(…)`";

@@ -69,6 +69,44 @@ std::unique_ptr<Ast> parse(const SourceFile& file) {
   return ast;
 }
 
+namespace {
+
+// The next line behind a mistake that begins at its margin, and not by closing something.
+std::uint32_t next_beginning(const SourceFile& file, std::uint32_t after) {
+  const auto end = static_cast<std::uint32_t>(file.text().size());
+  for (std::uint32_t line = file.locate(after).line + 1; line <= file.line_count(); ++line) {
+    const std::string_view text = file.line(line);
+    if (!text.empty() && std::string_view(" \t\r#})]").find(text[0]) == std::string_view::npos)
+      return file.line_start(line);
+  }
+  return end;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> syntax_mistakes(const SourceFile& file) {
+  std::vector<Diagnostic> found;
+  const auto end = static_cast<std::uint32_t>(file.text().size());
+  for (std::uint32_t begin = 0; begin < end || begin == 0;) {
+    try {
+      if (begin == 0) {
+        parse(file);
+        return found;
+      }
+      Ast ast(file);
+      SyntaxReader reader(file, begin, end, false, 0);
+      Builder builder(ast, file);
+      for (Syntax syntax; reader.next_statement(syntax);)
+        builder.top_statement(syntax, reader.documentation());
+      return found;
+    } catch (const UserError& error) {
+      found.push_back(error.diagnostic());
+      begin = std::max(next_beginning(file, error.diagnostic().place().begin), begin + 1);
+    }
+  }
+  return found;
+}
+
 Completeness completeness(std::string_view text) {
   const SourceFile file("", std::string(text));
   try {

@@ -15,6 +15,9 @@ namespace kiln::lang {
 // Text to tree. Throws UserError (SyntaxError) at the first mistake. Safe for any bytes: invalid UTF-8,
 // nesting deeper than kMaxDepth and unterminated anything are diagnostics.
 std::unique_ptr<Ast> parse(const SourceFile& file);
+// All mistakes of syntax: after each, reading goes on at the next line that begins a statement. Empty for
+// what `parse` takes.
+std::vector<Diagnostic> syntax_mistakes(const SourceFile& file);
 
 // Deepest nesting of expressions and of blocks; the tree never exceeds it, so later passes may recurse.
 inline constexpr int kMaxDepth = 500;

@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "interpreter/vm/impl.h"
-#include "jit/graph/diff.h"
 #include "jit/graph/text.h"
 #include "repl/command.h"
 #include "repl/lines.h"
@@ -53,9 +52,6 @@ std::string graph_view(Session& session, const jit::Graph& graph) {
   return view;
 }
 
-namespace {
-
-// The file and line at the end of "…, demo.kiln:2:9"; no file where there is none.
 std::pair<std::string, int> place_at_end(std::string_view line) {
   const std::size_t column = line.rfind(':');
   const std::size_t row = column == std::string_view::npos ? column : line.rfind(':', column - 1);
@@ -67,8 +63,6 @@ std::pair<std::string, int> place_at_end(std::string_view line) {
     return {};
   return {std::string(line.substr(before + 1, row - before - 1)), number};
 }
-
-}  // namespace
 
 std::string code_view(Session& session, std::string_view text) {
   std::string view;
@@ -86,17 +80,6 @@ std::string code_view(Session& session, std::string_view text) {
       last = place;
     }
     view += painted(line, session.color()) + "\n";
-  }
-  return view;
-}
-
-std::string diff_view(Session& session, const jit::Graph& a, const jit::Graph& b) {
-  const std::string text = jit::diff_graphs(a, b);
-  if (text.empty()) return "the graphs are equal\n";
-  std::string view;
-  for (const std::string_view line : lines_of(text)) {
-    const std::string_view style = line[0] == '-' ? style::kRemoved : line[0] == '+' ? style::kAdded : "";
-    view += (style.empty() ? painted(line, session.color()) : paint(line, style, session.color())) + "\n";
   }
   return view;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "interpreter/capture/stages.h"
 #include "repl/session.h"
@@ -16,11 +17,11 @@ std::string graph_view(Session& session, const jit::Graph& graph);
 // The same for loops and machine code, whose lines end in "demo.kiln:2:9" where they are of the program.
 std::string code_view(Session& session, std::string_view text);
 
-// The same for the differences of two graphs, as `jit::diff_graphs` gives them.
-std::string diff_view(Session& session, const jit::Graph& a, const jit::Graph& b);
-
 // "# break at demo.kiln:3: it reads a tensor's data", with the line; empty where none ends the graph.
 std::string break_view(Session& session, const interp::CapturedGraph& captured);
+
+// The file and line at the end of "…, demo.kiln:2:9"; no file where there is none.
+std::pair<std::string, int> place_at_end(std::string_view line);
 
 // A line of the program, without blanks around it; empty when it is not known.
 std::string source_line(Session& session, const std::string& file, int line);

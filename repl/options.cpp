@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/backend.h"
 #include "lang/diagnostic.h"
 
 namespace kiln::repl {
@@ -37,7 +38,7 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view) { line.no_hot = true; }},
     {"--no-color", "", "plain text; so does NO_COLOR=1",
      [](CommandLine& line, std::string_view) { line.no_color = true; }},
-    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first",
+    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first, nor read settings",
      [](CommandLine& line, std::string_view) { line.no_init = true; }},
     {"--json", "", "diagnostics as one JSON object a line",
      [](CommandLine& line, std::string_view) { line.json = true; }},
@@ -53,7 +54,8 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 3> kTools{{{"fmt", Mode::Format}, {"check", Mode::Check}, {"test", Mode::Test}}};
+constexpr std::array<Tool, 4> kTools{
+    {{"fmt", Mode::Format}, {"check", Mode::Check}, {"test", Mode::Test}, {"explain", Mode::Explain}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -133,17 +135,15 @@ class Reader {
 
   void finish() const {
     const bool stopped = line_.mode == Mode::Version || line_.mode == Mode::Help;
-    if (!tool_.empty() && !stopped && line_.files.empty()) {
+    if (!tool_.empty() && !stopped && line_.mode != Mode::Explain && line_.files.empty()) {
       throw UsageError{fmt::format("`kiln {}` needs files", tool_), {}};
     }
     if (line_.check && !tool_.empty() && tool_ != "fmt")
       throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
                        {}};
-    static constexpr std::string_view kBackends[] = {"", "fused", "aot_eager", "eager"};
-    if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) ==
-        std::end(kBackends)) {
+    if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
-                       "backends are fused, aot_eager and eager"};
+                       interp::capture::known_backends()};
     }
   }
 
@@ -171,6 +171,7 @@ std::string usage_text() {
       "over,\n"
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
+      "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

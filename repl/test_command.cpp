@@ -9,10 +9,12 @@
 #include "repl/doctest.h"
 #include "repl/documentation.h"
 #include "repl/failure.h"
+#include "repl/interrupt.h"
 #include "repl/program_files.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -56,6 +58,12 @@ std::string indented(std::string_view text) {
   return out;
 }
 
+// Ctrl-C ends all tests, not the one that runs. Throws OpError (Interrupted).
+Result unless_stopped(Result result) {
+  if (result.status == Status::Interrupted) throw_interrupt();
+  return result;
+}
+
 // What an example printed: results, and of an error its first line.
 std::string printed(const Result& result) {
   const std::string& errors = result.diagnostics;
@@ -68,7 +76,7 @@ void run_examples(Session& session, const std::string& name, const std::string& 
   const std::vector<Example> examples = find_examples(documentation);
   if (examples.empty()) return;
   for (const Example& example : examples) {
-    const std::string actual = printed(session.eval(example.entry));
+    const std::string actual = printed(unless_stopped(session.eval(example.entry)));
     if (same_output(example.expected, actual)) continue;
     return report.failed(name, indented(">>> " + example.entry) + "      expected\n" +
                                    indented(example.expected) + "      got\n" + indented(actual));
@@ -77,7 +85,7 @@ void run_examples(Session& session, const std::string& name, const std::string& 
 }
 
 void run_function(Session& session, const std::string& name, Report& report) {
-  const Result result = session.eval(name + "();");
+  const Result result = unless_stopped(session.eval(name + "();"));
   if (result.status == Status::Done) return report.passed(name);
   report.failed(name, indented(result.output + result.diagnostics));
 }
@@ -98,7 +106,7 @@ void test_program(Session& session, const std::string& path, Report& report) {
   session.interpreter().main().set("is_main", false);
   std::error_code ignored;
   session.interpreter().main().path = std::filesystem::weakly_canonical(path, ignored).string();
-  const Result loaded = session.eval_file(path);
+  const Result loaded = unless_stopped(session.eval_file(path));
   if (loaded.status != Status::Done) return report.failed("running the file", indented(loaded.diagnostics));
   const std::vector<std::string> names = session.interpreter().main().names;
   for (const std::string& name : names) {
@@ -133,6 +141,7 @@ void test_file(const CommandLine& line, const std::string& path, Report& report)
 }  // namespace
 
 int run_tests(const CommandLine& line) {
+  watch_interrupts(SecondInterrupt::Leave);
   Report report(!line.no_color && wants_color(STDOUT_FILENO));
   const ProgramFiles files = find_programs(line.files);
   for (const lang::Diagnostic& failure : files.unreadable) write_diagnostic(failure, line);

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 
-#include "interpreter/interpreter.h"
+#include "interpreter/check/program.h"
 #include "lang/parse.h"
 #include "repl/failure.h"
 #include "repl/program_files.h"
@@ -49,7 +50,8 @@ void write_diagnostic(const lang::Diagnostic& diagnostic, const CommandLine& lin
   std::fflush(stdout);
   const bool color = !line.no_color && wants_color(STDERR_FILENO);
   const std::string text =
-      line.json ? lang::render_json(diagnostic) + "\n" : lang::render(diagnostic, {color});
+      line.json ? lang::render_json(diagnostic) + "\n"
+                : lang::render(diagnostic, {.color = color, .links = color && shows_links(STDERR_FILENO)});
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -72,20 +74,14 @@ int run_format(const CommandLine& line) {
 }
 
 int run_check(const CommandLine& line) {
-  const interp::Interpreter interpreter;
-  std::vector<std::string> names = interpreter.names();
-  std::sort(names.begin(), names.end());
-  const std::vector<std::string_view> candidates(names.begin(), names.end());
-  return for_each_file(line, [&](const std::string& path, lang::Sources& sources) {
-    const lang::SourceFile& file = sources.add(path == "-" ? "<stdin>" : path, read_text(path));
-    const auto ast = lang::parse(file);
-    lang::resolve(*ast);
-    const auto known = [&](std::string_view name) {
-      return std::binary_search(candidates.begin(), candidates.end(), name);
-    };
-    const auto mistakes = lang::undefined_names(*ast, known, candidates);
-    for (const lang::Diagnostic& mistake : mistakes) write_diagnostic(mistake, line);
-    return mistakes.empty() ? kExitDone : kExitError;
+  return for_each_file(line, [&](const std::string& path, lang::Sources&) {
+    const bool is_input = path == "-";
+    std::error_code failed;
+    const std::string canonical = is_input ? "" : std::filesystem::weakly_canonical(path, failed).string();
+    const auto checked =
+        interp::check::check_program(is_input ? "<stdin>" : path, read_text(path), canonical);
+    for (const lang::Diagnostic& mistake : checked.mistakes) write_diagnostic(mistake, line);
+    return checked.mistakes.empty() ? kExitDone : kExitError;
   });
 }
 

@@ -6,6 +6,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/stages.h"
+#include "interpreter/shadow.h"
 #include "interpreter/vm/registers.h"
 #include "jit/graph/reader.h"
 #include "tensor/autograd.h"
@@ -303,6 +304,7 @@ Tracer::Outcome Tracer::run() {
       followed_numbers = nullptr;
     }
   };
+  shadow::need_run();
   Outcome outcome;
   const Settled settled{recorder_};
   const Watch watch(vm_, this);
@@ -399,6 +401,7 @@ std::weak_ptr<Compiled> Tracer::inlined_function() const {
 }
 
 std::optional<Value> Tracer::run_apart() {
+  shadow::need_run();
   const Watch watch(vm_, this);
   is_apart_ = true;
   while (before_instruction()) {

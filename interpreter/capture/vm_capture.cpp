@@ -59,9 +59,9 @@ std::optional<capture::Region> Vm::region_at(Frame* frame, const Frame* entry) {
 
 namespace {
 
-capture::CompileOptions options_of(const Interpreter& interpreter) {
+capture::CompileOptions options_of(Interpreter& interpreter) {
   capture::CompileOptions options;
-  options.backend = interpreter.options().backend;
+  options.backend = interpreter.impl().backend;
   options.may_wait = interpreter.options().hot_after > 0;
   options.timed = options.may_wait && interpreter.options().capture_share > 0 && !checking();
   return options;
@@ -121,6 +121,11 @@ void Vm::cool_down(const Code* only) {
 bool Vm::step(Frame* base) {
   std::uint64_t one = 1;
   return execute(base, &one);
+}
+
+bool Vm::try_step(Frame* base) {
+  std::uint64_t one = 1;
+  return run(base, &one);
 }
 
 bool Vm::step_over_mark(Frame* base) {

@@ -1,28 +1,18 @@
 #include "interpreter/host/abstract_call.h"
 
-#include "interpreter/capture/stages.h"
+#include <fmt/format.h>
+
+#include "interpreter/check/heap.h"
+#include "interpreter/check/types_only.h"
 #include "interpreter/host/pytree.h"
 #include "interpreter/interpreter.h"
-#include "jit/graph/trace.h"
+#include "interpreter/shadow.h"
+#include "interpreter/values/unknown.h"
+#include "interpreter/vm/impl.h"
 #include "tensor/autograd.h"
-#include "tensor/op.h"
-#include "tensor/symbolic_run.h"
-#include "tensor/view.h"
 
 namespace kiln::interp::host {
 namespace {
-
-// Rules of types in the place of kernels.
-class Types final : public kiln::StandIn {
- public:
-  kiln::Tensors run(const kiln::Op& op, kiln::Inputs inputs, const kiln::Attrs& attrs) override {
-    if (op.view != nullptr) return kiln::apply_view(op, inputs[0], attrs);
-    if (op.call != nullptr) return op.call(op, inputs, attrs);
-    return kiln::jit::results_without_elements(op, inputs, attrs);
-  }
-  // Only elements would change.
-  void write(const kiln::Op&, kiln::Inputs, const kiln::Attrs&) override {}
-};
 
 Value without_elements(const Value& tree) {
   return map_tensors(tree, [](const kiln::Tensor& x) {
@@ -30,30 +20,50 @@ Value without_elements(const Value& tree) {
   });
 }
 
-class NothingCompiled {
+// Puts back what the program held, and leaves the calls that were cut.
+class Undone {
  public:
-  NothingCompiled() { set_compiling(false); }
-  ~NothingCompiled() { set_compiling(before_); }
-  NothingCompiled(const NothingCompiled&) = delete;
-  NothingCompiled& operator=(const NothingCompiled&) = delete;
+  Undone(Interpreter& interpreter, const Value& f)
+      : vm_(interpreter.impl().vm), frame_(vm_.frame()), heap_(roots(interpreter, f), prelude(interpreter)) {}
+  ~Undone() {
+    if (vm_.frame() > frame_) vm_.leave_frames(frame_ + 1);
+    heap_.put_back();
+  }
+  Undone(const Undone&) = delete;
+  Undone& operator=(const Undone&) = delete;
 
  private:
-  bool before_ = compiling();
+  static std::vector<Value> roots(Interpreter& interpreter, const Value& f) {
+    std::vector<Value> roots = check::values_in_use(interpreter.impl().vm);
+    roots.push_back(interpreter.impl().main);
+    roots.push_back(f);
+    return roots;
+  }
+  static const Object* prelude(Interpreter& interpreter) { return interpreter.impl().prelude.object(); }
+
+  Vm& vm_;
+  Frame* frame_;
+  check::Heap heap_;
 };
 
 }  // namespace
 
 Value call_without_elements(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
                             std::span<const std::pair<std::string_view, Value>> named) {
-  Types types;
-  const kiln::SymbolicRun run(&types);
+  const shadow::Check silent;
+  const check::TypesOnly types;
   const kiln::GradMode off(false);
-  const NothingCompiled interpreted;
   std::vector<Value> given;
   for (const Value& each : positional) given.push_back(without_elements(each));
   std::vector<NamedArgument> by_name;
   for (const auto& [name, value] : named) by_name.push_back({name, without_elements(value)});
-  return interpreter.call(f, given, by_name);
+  const Undone undone(interpreter, f);
+  try {
+    // A copy: what the program holds in the result is put back, too.
+    return map_tensors(interpreter.call(f, given, by_name), [](const kiln::Tensor& x) { return Value(x); });
+  } catch (const Unknowable& unknowable) {
+    raise("CaptureError", "what this call gives is not known without running it: " + unknowable.reason);
+  }
 }
 
 }  // namespace kiln::interp::host

@@ -12,6 +12,7 @@
 #include "interpreter/files/io_error.h"
 #include "interpreter/host/saved_values.h"
 #include "interpreter/host/text_file.h"
+#include "interpreter/shadow.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
@@ -169,6 +170,7 @@ class DefaultDevice {
 Value load(Interpreter&, Args a) {
   const std::string& path = path_argument(a[0], "path");
   const Wishes wishes = wishes_of(path, a);
+  shadow::need_run();
   const DefaultDevice device(device_argument(a[5], "device"));
   try {
     const Value value = load_path(path, wishes);

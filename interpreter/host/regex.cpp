@@ -11,6 +11,7 @@
 
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/detached_call.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp {
@@ -20,6 +21,8 @@ using namespace host;
 
 // How far a search may go back and try again before it is given up: some seconds.
 constexpr std::uint32_t kMostSteps = 50'000'000;
+// Characters at which matches may begin in one search: between two Ctrl-C is seen.
+constexpr std::size_t kStarts = 1U << 20U;
 constexpr std::size_t kMostKept = 256;
 
 struct FreeCode {
@@ -40,7 +43,7 @@ std::string message_of(int error) {
 }
 
 std::uint32_t options_of(const std::string& flags) {
-  std::uint32_t options = PCRE2_UTF | PCRE2_UCP;
+  std::uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT;
   for (const char flag : flags) {
     switch (flag) {
       case 'i':
@@ -80,8 +83,7 @@ Pattern compiled(const std::string& text, const std::string& flags) {
 
 // Spans (begin, end) of the whole match and of each group, counted in characters; none for a group that took
 // no part.
-Value spans_of(const pcre2_match_data* data, int groups, const Str& text) {
-  const std::size_t* const places = pcre2_get_ovector_pointer(const_cast<pcre2_match_data*>(data));
+Value spans_of(const std::size_t* places, int groups, const Str& text) {
   std::vector<Value> spans;
   for (int g = 0; g < groups; ++g) {
     const std::size_t begin = places[2 * g], end = places[2 * g + 1];
@@ -104,6 +106,46 @@ Value spans_of(const pcre2_match_data* data, int groups, const Str& text) {
   raise("ValueError", fmt::format("re: {}", message_of(error)));
 }
 
+// Searches of texts by one pattern.
+class Search {
+ public:
+  Search(Pattern code, std::uint32_t options)
+      : code_(std::move(code)),
+        options_(options),
+        data_(pcre2_match_data_create_from_pattern(code_.get(), nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {}
+
+  // The places of what was found last: begin and end of the match and of each group.
+  const std::size_t* places() const { return pcre2_get_ovector_pointer(data_.get()); }
+
+  // The library's answer for matches that begin at bytes from `at` to `last`. What takes more than some
+  // milliseconds is begun again on another thread, on a copy of the text, for Ctrl-C to leave behind.
+  int run(const std::string& text, std::size_t at, std::size_t last, std::uint32_t more) {
+    constexpr std::uint32_t kSomeSteps = 500'000;
+    const int count = match(text, at, last, options_ | more, kSomeSteps);
+    if (count != PCRE2_ERROR_MATCHLIMIT) return count;
+    const auto again = std::make_shared<Search>(code_, options_ | more);
+    const auto answer = std::make_shared<int>();
+    kiln::run_detached([=] { *answer = again->match(text, at, last, again->options_, kMostSteps); });
+    data_.swap(again->data_);
+    return *answer;
+  }
+
+ private:
+  int match(const std::string& text, std::size_t at, std::size_t last, std::uint32_t options,
+            std::uint32_t steps) {
+    pcre2_set_match_limit(context_.get(), steps);
+    pcre2_set_offset_limit(context_.get(), last);
+    return pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(), at, options,
+                       data_.get(), context_.get());
+  }
+
+  Pattern code_;
+  std::uint32_t options_;
+  std::unique_ptr<pcre2_match_data, FreeMatch> data_;
+  std::unique_ptr<pcre2_match_context, FreeContext> context_;
+};
+
 // All matches, or the first `limit`, from a character on.
 Value regex_matches(Interpreter&, std::span<Value> a) {
   const std::string& pattern = text_argument(a[0], "pattern");
@@ -116,10 +158,7 @@ Value regex_matches(Interpreter&, std::span<Value> a) {
   std::uint32_t options = PCRE2_NO_UTF_CHECK;
   if (anchor == "start" || anchor == "full") options |= PCRE2_ANCHORED;
   if (anchor == "full") options |= PCRE2_ENDANCHORED;
-  const std::unique_ptr<pcre2_match_data, FreeMatch> data(
-      pcre2_match_data_create_from_pattern(code.get(), nullptr));
-  const std::unique_ptr<pcre2_match_context, FreeContext> context(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(context.get(), kMostSteps);
+  Search search(code, options);
   std::uint32_t groups = 0;
   pcre2_pattern_info(code.get(), PCRE2_INFO_CAPTURECOUNT, &groups);
 
@@ -128,18 +167,22 @@ Value regex_matches(Interpreter&, std::span<Value> a) {
   std::uint32_t after_empty = 0;
   while (at <= text.text.size() && (limit <= 0 || std::ssize(found) < limit)) {
     kiln::check_interrupt();
-    const int count = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR8>(text.text.data()),
-                                  text.text.size(), at, options | after_empty, data.get(), context.get());
+    const std::size_t last = text.byte_of(text.index_of(at) + kStarts);
+    const int count = search.run(text.text, at, last, after_empty);
+    if (count == PCRE2_ERROR_NOMATCH && after_empty == 0) {
+      if (!anchor.empty() || last >= text.text.size()) break;
+      at = text.byte_of(text.index_of(last) + 1);
+      continue;
+    }
     if (count == PCRE2_ERROR_NOMATCH) {
-      if (after_empty == 0) break;
       // No match that takes something stands where an empty one was: on behind the next character.
       after_empty = 0;
       at = at < text.text.size() ? text.byte_of(text.index_of(at) + 1) : at + 1;
       continue;
     }
     if (count < 0) refuse_search(count, pattern);
-    found.push_back(spans_of(data.get(), static_cast<int>(groups) + 1, text));
-    const std::size_t* const places = pcre2_get_ovector_pointer(data.get());
+    found.push_back(spans_of(search.places(), static_cast<int>(groups) + 1, text));
+    const std::size_t* const places = search.places();
     after_empty = places[0] == places[1] ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
     at = places[1];
   }

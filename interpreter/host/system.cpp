@@ -33,16 +33,19 @@ Value open(Interpreter&, Args a) {
 }
 
 Value exists(Interpreter&, Args a) {
+  shadow::need_run();
   std::error_code failed;
   return fs::exists(path_argument(a[0], "path"), failed);
 }
 
 Value is_folder(Interpreter&, Args a) {
+  shadow::need_run();
   std::error_code failed;
   return fs::is_directory(path_argument(a[0], "path"), failed);
 }
 
 Value listdir(Interpreter&, Args a) {
+  shadow::need_run();
   const std::string& path = path_argument(a[0], "path");
   std::error_code failed;
   std::vector<std::string> names;
@@ -56,6 +59,7 @@ Value listdir(Interpreter&, Args a) {
 }
 
 Value mkdir(Interpreter&, Args a) {
+  shadow::leave();
   const std::string& path = path_argument(a[0], "path");
   std::error_code failed;
   fs::create_directories(path, failed);
@@ -65,6 +69,7 @@ Value mkdir(Interpreter&, Args a) {
 
 // One file, or an empty folder.
 Value remove(Interpreter&, Args a) {
+  shadow::leave();
   const std::string& path = path_argument(a[0], "path");
   std::error_code failed;
   const bool removed = fs::remove(path, failed);
@@ -74,6 +79,7 @@ Value remove(Interpreter&, Args a) {
 }
 
 Value env(Interpreter&, Args a) {
+  shadow::need_run();
   const char* value = std::getenv(path_argument(a[0], "name").c_str());
   return value ? Value(value) : a[1];
 }

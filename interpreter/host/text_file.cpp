@@ -41,6 +41,7 @@ Value open_file(const std::string& path, const std::string& mode) {
   struct stat status{};
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) raise_io("open", path, EISDIR);
   if (plain != "r") shadow::leave();
+  shadow::need_run();
   const std::string c_mode = (plain == "x" ? "wx" : plain) + "e";
   std::FILE* stream = nullptr;
   do {
@@ -141,6 +142,7 @@ Value lines(Interpreter&, Args a) {
   std::vector<Value> all;
   std::string line;
   while (read_line(self(a), line)) {
+    check_interrupt();
     if (line.ends_with('\n')) line.pop_back();
     if (line.ends_with('\r')) line.pop_back();
     all.push_back(Value(line));

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "interpreter/values/objects.h"
+#include "interpreter/values/unknown.h"
 #include "interpreter/values/value.h"
 
 namespace kiln::interp {
@@ -23,6 +24,7 @@ std::string counted(std::string_view what, std::size_t count) {
 std::string_view type_name(const Value& v) {
   if (v.is(Tag::Instance)) return v.as<Instance>().struct_type().name;
   if (v.is(Tag::Iterator)) return v.as<Iterator>().name;
+  look_at(v);
   if (v.is(Tag::Opaque)) return v.as<Opaque>().name;
   return kTypeNames[static_cast<std::size_t>(v.tag())];
 }

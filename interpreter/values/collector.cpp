@@ -321,6 +321,10 @@ std::size_t Collector::collect(bool all) {
 
 std::size_t Collector::live_containers() { return live; }
 
+Object* object_of(const Counted& target) {
+  return target.inside == inside_object ? static_cast<Object*>(const_cast<void*>(target.object)) : nullptr;
+}
+
 void visit_references(const Value& value, ReferenceVisitor& visitor) {
   if (value.is(Tag::Tensor)) {
     visit_references(value.tensor(), visitor);

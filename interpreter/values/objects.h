@@ -137,11 +137,14 @@ struct Error : Object {
   explicit Error(lang::Diagnostic d) : Object(Tag::Error), diagnostic(std::move(d)) {}
 };
 
+class Generator;
+
 // A pull iterator made by natives (`zip`, `map`, file lines): false when exhausted.
 struct Iterator : Object {
   using Next = Callback<bool(Interpreter&, Value&)>;
   std::string name;
   Next next;
+  Generator* generator = nullptr;  // that `next` holds; null for others (vm/generator.h)
   Iterator(std::string n, Next f) : Object(Tag::Iterator), name(std::move(n)), next(std::move(f)) {}
 };
 
@@ -163,6 +166,7 @@ struct Opaque : Object {
   std::exception_ptr error;                            // while it is on its way through a `with`
   std::vector<std::pair<std::string, Value>> methods;  // Natives that get the Opaque as first argument
   std::shared_ptr<void> state;                         // of the methods' own, which refers to no values
+  bool is_unknown = false;                             // interpreter/values/unknown.h
   Opaque() : Object(Tag::Opaque) {}
 };
 

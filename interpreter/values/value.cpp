@@ -9,8 +9,10 @@
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/objects.h"
 #include "interpreter/values/raise.h"
+#include "interpreter/values/unknown.h"
 #include "interpreter/values/utf8.h"
 #include "jit/graph/text.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 
@@ -98,6 +100,7 @@ bool sequences_equal(const std::vector<Value>& a, const std::vector<Value>& b) {
   if (a.size() != b.size()) return false;
   const Nesting nesting;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    check_interrupt();
     if (!identical(a[i], b[i]) && !values_equal(a[i], b[i])) return false;
   }
   return true;
@@ -107,6 +110,7 @@ bool dicts_equal(Dict& a, Dict& b) {
   if (a.size() != b.size()) return false;
   const Nesting nesting;
   for (const Dict::Entry& entry : a.entries()) {
+    check_interrupt();
     if (!entry.live) continue;
     const Value* other = b.find(entry.key);
     if (!other || !values_equal(entry.value, *other)) return false;
@@ -160,12 +164,19 @@ bool is_bool_name(const Value& v) {
 }  // namespace
 
 bool same_value(const Value& a, const Value& b) {
-  return identical(a, b) || (a.tag() != b.tag() && is_bool_name(a) && is_bool_name(b));
+  if (identical(a, b)) return true;
+  look_at(a);
+  look_at(b);
+  return a.tag() != b.tag() && is_bool_name(a) && is_bool_name(b);
 }
 
 bool values_equal(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == std::partial_ordering::equivalent;
-  if (a.tag() != b.tag()) return is_bool_name(a) && is_bool_name(b);
+  if (a.tag() != b.tag()) {
+    look_at(a);
+    look_at(b);
+    return is_bool_name(a) && is_bool_name(b);
+  }
   switch (a.tag()) {
     case Tag::Str:
       return a.as<Str>().text == b.as<Str>().text;
@@ -186,6 +197,7 @@ bool values_equal(const Value& a, const Value& b) {
     case Tag::Graph:
       return identical(a, b) || graph_of(a) == graph_of(b);
     default:
+      look_at(a);
       return identical(a, b);
   }
 }
@@ -212,6 +224,9 @@ std::size_t hash_value(const Value& v) {
       return std::hash<std::string>()(jit::print_graph(graph_of(v)));
     case Tag::None:
       return 0x517cc1b7;
+    case Tag::Opaque:
+      look_at(v);
+      return scramble(static_cast<std::uint64_t>(v.as_int()));
     case Tag::Type:
       if (is_bool_name(v)) return hash_value(Value(kiln::DType::Bool));
       return scramble(static_cast<std::uint64_t>(v.as_int()));

@@ -262,6 +262,8 @@ Value bind_and_call(Interpreter& interpreter, const Native& native, std::span<Va
 // Calls callee[1] … callee[count]'s function; the result goes to callee[0], whatever is there.
 void Vm::call_native(const Native& native, Value* callee, std::uint32_t count) {
   const std::span<Value> arguments(callee + 1, count);
+  if (watcher_ != nullptr) [[unlikely]]
+    watcher_->enters(native, arguments, {});
   if (native.unbound != nullptr) count_op();
   Value result = native.direct && native.direct_arity == count ? native.direct(interpreter_, arguments)
                  : native.unbound ? native.unbound(interpreter_, native, arguments, {})

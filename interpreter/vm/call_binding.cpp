@@ -4,6 +4,7 @@
 #include "interpreter/values/sets.h"
 #include "interpreter/vm/call.h"
 #include "interpreter/vm/errors.h"
+#include "interpreter/vm/impl.h"
 
 namespace kiln::interp {
 namespace {
@@ -44,7 +45,10 @@ struct Callee {
       const bool is_one = slot.kind == Slot::Kind::Normal || slot.kind == Slot::Kind::KeywordOnly;
       if (slot.is_optional && is_one) text += " = …";
     }
-    return quoted(std::string(name) + "(" + text + ")");
+    // A struct is made by its name.
+    constexpr std::string_view kInit = ".init";
+    const std::string_view called = name.ends_with(kInit) ? name.substr(0, name.size() - kInit.size()) : name;
+    return quoted(std::string(called) + "(" + text + ")");
   }
 
  private:
@@ -236,6 +240,8 @@ void bind_fields(const StructType& type, Arguments& arguments, Instance& instanc
 }
 
 Value call_native_with(Interpreter& interpreter, const Native& native, Arguments& arguments) {
+  if (Watcher* const watcher = interpreter.impl().vm.watcher())
+    watcher->enters(native, arguments.positional, arguments.named);
   if (native.unbound) return native.unbound(interpreter, native, arguments.positional, arguments.named);
   std::vector<Value> bound = bind_native(native, arguments);
   return native.call(interpreter, bound);

@@ -80,7 +80,6 @@ bool Vm::execute(Frame* entry, std::uint64_t* budget) {
   }
 }
 
-// In a handler of C++: makes the frames ready to go on in a handler of the program, or throws on.
 void Vm::handle(Frame* entry) {
   const std::exception_ptr error = std::current_exception();
   if (watcher_ != nullptr) watcher_->give_up("an error was raised");
@@ -166,6 +165,9 @@ const Value& Vm::find_global(const Instruction& i) {
     }
     return *found;
   }
+  const auto& help_for_name = interpreter_.options().help_for_name;
+  if (std::string help = help_for_name ? help_for_name(name) : std::string(); !help.empty())
+    raise("NameError", "`" + name + "` is not defined", std::move(help));
   std::vector<std::string_view> candidates;
   for (const std::string_view local : frame_->code->function->locals) candidates.push_back(local);
   const auto add = [&candidates](const Module& module) {
@@ -177,7 +179,10 @@ const Value& Vm::find_global(const Instruction& i) {
   add(*prelude_);
   const std::vector<std::string_view> in_kiln = stdlib_part_names("prelude");
   candidates.insert(candidates.end(), in_kiln.begin(), in_kiln.end());
-  raise("NameError", "`" + name + "` is not defined", lang::suggest(name, candidates));
+  const std::vector<std::string_view> modules = stdlib_modules();
+  const bool is_module = std::find(modules.begin(), modules.end(), name) != modules.end();
+  raise("NameError", "`" + name + "` is not defined",
+        is_module ? "write `import " + name + "` first" : lang::suggest(name, candidates));
 }
 
 const Value* Vm::find_prelude(std::string_view name) {

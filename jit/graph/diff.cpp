@@ -1,6 +1,9 @@
 #include "jit/graph/diff.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <vector>
 
 #include "jit/graph/text.h"
 
@@ -93,26 +96,150 @@ std::string marked(std::string_view mark, const Line& line) {
   return std::string(mark) + std::string(line.text) + "\n";
 }
 
-}  // namespace
-
-std::string diff_graphs(const Graph& a, const Graph& b) {
-  const std::string text_a = print_graph(a), text_b = print_graph(b);
-  const std::vector<Line> lines_a = lines_of(text_a), lines_b = lines_of(text_b);
+// Both texts by the steps of an alignment; empty when no line differs.
+template <class Same>
+std::string marked_lines(const std::vector<Line>& a, const std::vector<Line>& b, std::string_view steps,
+                         const Same& same) {
   std::string text;
   bool differs = false;
   std::size_t i = 0, j = 0;
-  for (const char step : align(lines_a, lines_b)) {
-    if (step == kBoth && lines_a[i].code == lines_b[j].code) {
-      text += marked("  ", lines_b[j]);
+  for (const char step : steps) {
+    if (step == kBoth && same(a[i], b[j])) {
+      text += marked("  ", b[j]);
     } else {
       differs = true;
-      if (step != kOnlyB) text += marked("- ", lines_a[i]);
-      if (step != kOnlyA) text += marked("+ ", lines_b[j]);
+      if (step != kOnlyB) text += marked("- ", a[i]);
+      if (step != kOnlyA) text += marked("+ ", b[j]);
     }
     if (step != kOnlyB) ++i;
     if (step != kOnlyA) ++j;
   }
   return differs ? text : "";
+}
+
+}  // namespace
+
+std::string diff_graphs(const Graph& a, const Graph& b, const OpText& text_of_op) {
+  const std::string text_a = print_graph(a), text_b = print_graph(named_like(a, b, text_of_op));
+  const std::vector<Line> lines_a = lines_of(text_a), lines_b = lines_of(text_b);
+  return marked_lines(lines_a, lines_b, align(lines_a, lines_b),
+                      [](const Line& x, const Line& y) { return x.code == y.code; });
+}
+
+bool same_text(const Graph& a, const Graph& b) {
+  const std::string text_a = print_graph(a), text_b = print_graph(b);
+  const std::vector<Line> lines_a = lines_of(text_a), lines_b = lines_of(text_b);
+  const auto same = [](const Line& x, const Line& y) { return x.code == y.code; };
+  return std::equal(lines_a.begin(), lines_a.end(), lines_b.begin(), lines_b.end(), same);
+}
+
+namespace {
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '"';
+}
+
+// The end of the name that begins at a place: "%y", "r12" of loops, ".LBB0_1"; the place itself where none
+// does.
+std::size_t end_of_name(std::string_view code, std::size_t begin) {
+  if (begin > 0 && in_name(code[begin - 1])) return begin;
+  std::size_t end = begin;
+  while (end < code.size() && (in_name(code[end]) || (end == begin && code[end] == '%'))) ++end;
+  const std::string_view name = code.substr(begin, end - begin);
+  const bool is_slot = name.size() > 1 && name[0] == 'r' &&
+                       std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_label = end < code.size() && code[end] == ':' && begin == 0;
+  const bool is_name = name.size() > 1 && (name[0] == '%' || name.starts_with(".L") || is_slot);
+  return is_name || is_label ? end : begin;
+}
+
+// A line with its names taken out.
+struct Named {
+  std::string shape;
+  std::vector<std::string_view> names;
+};
+
+Named names_in(std::string_view code) {
+  Named line;
+  for (std::size_t i = 0; i < code.size();) {
+    const std::size_t end = end_of_name(code, i);
+    if (end == i) {
+      line.shape += code[i++];
+    } else {
+      line.shape += '%';
+      line.names.push_back(code.substr(i, end - i));
+      i = end;
+    }
+  }
+  return line;
+}
+
+// Code of a line: what stands before a comment of any of the languages.
+Line code_line(std::string_view text) {
+  Line line = line_of(text);
+  const std::string_view bare = trimmed(text);
+  const std::size_t comment =
+      std::min({text.find("  # "), text.find("\t# "), text.find(" ; "), text.find("; "), text.size()});
+  line.code = bare.starts_with('#') || bare.starts_with(';') ? "" : trimmed(text.substr(0, comment));
+  return line;
+}
+
+// Lines with code; comments between them go with the line behind them.
+std::vector<Line> code_lines(std::string_view text) {
+  std::vector<Line> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (const Line line = code_line(text.substr(0, end)); !line.code.empty()) lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// Which name of the one text stands for which of the other.
+class Renaming {
+ public:
+  bool fits(const Named& a, const Named& b) {
+    if (a.shape != b.shape) return false;
+    for (std::size_t k = 0; k < a.names.size(); ++k) {
+      const auto there = to_b_.find(a.names[k]);
+      const auto here = to_a_.find(b.names[k]);
+      if (there != to_b_.end() ? there->second != b.names[k] : here != to_a_.end()) return false;
+    }
+    for (std::size_t k = 0; k < a.names.size(); ++k) {
+      to_b_.emplace(a.names[k], b.names[k]);
+      to_a_.emplace(b.names[k], a.names[k]);
+    }
+    return true;
+  }
+
+ private:
+  std::map<std::string_view, std::string_view> to_a_, to_b_;
+};
+
+}  // namespace
+
+std::string diff_texts(std::string_view a, std::string_view b, Names names) {
+  const std::vector<Line> lines_a = code_lines(a), lines_b = code_lines(b);
+  // What is aligned are lines without names; those have to live as long.
+  std::vector<Named> named_a, named_b;
+  std::vector<Line> bare_a = lines_a, bare_b = lines_b;
+  for (const Line& each : lines_a) named_a.push_back(names_in(each.code));
+  for (const Line& each : lines_b) named_b.push_back(names_in(each.code));
+  const auto take_names = [](std::vector<Line>& lines, const std::vector<Named>& named) {
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      lines[k].code = named[k].shape;
+      lines[k].op = lines[k].code.substr(0, lines[k].code.find_first_of("( \t"));
+      lines[k].place = {};
+    }
+  };
+  take_names(bare_a, named_a);
+  take_names(bare_b, named_b);
+  Renaming renaming;
+  return marked_lines(lines_a, lines_b, align(bare_a, bare_b), [&](const Line& x, const Line& y) {
+    const Named& p = named_a[static_cast<std::size_t>(&x - lines_a.data())];
+    const Named& q = named_b[static_cast<std::size_t>(&y - lines_b.data())];
+    return names == Names::Registers ? p.shape == q.shape : renaming.fits(p, q);
+  });
 }
 
 }  // namespace kiln::jit

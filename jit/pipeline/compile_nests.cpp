@@ -86,11 +86,15 @@ CompiledNests compile_all(const Target& target, Module nests) {
     code[k] = kept_code(target, keys[k], modules[k].size());
     if (code[k] == nullptr) missing.push_back(k);
   }
+  std::size_t kernels = 0;
+  for (const std::size_t k : missing) kernels += modules[k].size();
+  const timeline::Parts progress(static_cast<int>(kernels));
   parallel_for(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (const std::size_t k :
          std::span(missing).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))) {
       check_interrupt();
       code[k] = made_code(target, modules[k], keys[k]);
+      progress.are_done(static_cast<int>(modules[k].size()));
     }
   });
   CompiledNests made;

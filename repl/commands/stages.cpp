@@ -13,6 +13,7 @@
 #include "jit/pipeline/fused_text.h"
 #include "repl/columns.h"
 #include "repl/definition.h"
+#include "repl/difference_view.h"
 #include "repl/graph_view.h"
 #include "repl/terminal.h"
 #include "repl/written_call.h"
@@ -133,43 +134,27 @@ void graph(Session& session, std::string_view text) { show_stage(session, "graph
 
 // ---- Differences ----
 
-// "f(x) captured functional": the call, and the two stages at its end; empty names where they are not.
-struct StagedCall {
-  std::string_view call, first, second;
-};
-StagedCall split_stages(std::string_view text) {
-  const auto last_word = [](std::string_view words) {
-    const std::size_t blank = words.find_last_of(" \t\n");
-    return blank == std::string_view::npos ? std::string_view() : words.substr(blank + 1);
-  };
-  const std::string_view second = last_word(text);
-  const std::string_view before = trim(text.substr(0, text.size() - second.size()));
-  const std::string_view first = last_word(before);
-  const auto is_word = [](std::string_view word) {
-    return !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
-  };
-  if (!is_word(first) || !is_word(second)) return {text, {}, {}};
-  return {trim(before.substr(0, before.size() - first.size())), first, second};
+// What stands in front of the last word of a text, and that word if it names a stage.
+std::pair<std::string_view, const StageRow*> split_stage(std::string_view text) {
+  const std::size_t blank = text.find_last_of(" \t\n");
+  if (blank == std::string_view::npos) return {text, nullptr};
+  const auto stages = interp::host::stages();
+  const auto found =
+      std::find_if(stages.begin(), stages.end(),
+                   [word = text.substr(blank + 1)](const StageRow& each) { return each.name == word; });
+  if (found == stages.end()) return {text, nullptr};
+  return {trim(text.substr(0, blank)), &*found};
 }
 
-const jit::Graph& as_graph(const Value& stage, std::string_view name) {
-  if (stage.is(Tag::Graph)) return interp::graph_of(stage);
-  command_error("ValueError",
-                fmt::format("`{}` is text, not a graph: there is no difference of nodes", name));
-}
-
-void diff_of_stages(Session& session, const StagedCall& written) {
-  const auto& first = interp::host::stage_named(written.first);
-  const auto& second = interp::host::stage_named(written.second);
-  for_each_part(session, "diff", written.call, [&](const CapturedGraph& each, const CapturedCall& call) {
-    const Value a = interp::host::stage_value(first, each, call.remove);
-    const Value b = interp::host::stage_value(second, each, call.remove);
-    session.write(diff_view(session, as_graph(a, first.name), as_graph(b, second.name)));
+void diff_of_stages(Session& session, std::string_view call, const StageRow& first, const StageRow& second) {
+  for_each_part(session, "diff", call, [&](const CapturedGraph& each, const CapturedCall& captured) {
+    const Value a = interp::host::stage_value(first, each, captured.remove);
+    const Value b = interp::host::stage_value(second, each, captured.remove);
+    session.write(stage_diff_view(session, a, b, second.name));
   });
 }
 
-void diff_of_calls(Session& session, std::string_view first, std::string_view second) {
-  const auto& functional = interp::host::stage_named("functional");
+void diff_of_calls(Session& session, std::string_view first, std::string_view second, const StageRow& stage) {
   const CapturedCall a = capture(session, "diff", first), b = capture(session, "diff", second);
   const auto of_a = a.graphs(), of_b = b.graphs();
   const std::size_t most = std::max(of_a.size(), of_b.size());
@@ -180,24 +165,26 @@ void diff_of_calls(Session& session, std::string_view first, std::string_view se
       session.write(fmt::format("only `{}` has it\n", i < of_a.size() ? first : second));
       continue;
     }
-    const Value graph_a = interp::host::stage_value(functional, *of_a[i], a.remove);
-    const Value graph_b = interp::host::stage_value(functional, *of_b[i], b.remove);
-    session.write(diff_view(session, interp::graph_of(graph_a), interp::graph_of(graph_b)));
+    const Value of_first = interp::host::stage_value(stage, *of_a[i], a.remove);
+    const Value of_second = interp::host::stage_value(stage, *of_b[i], b.remove);
+    session.write(stage_diff_view(session, of_first, of_second, stage.name));
   }
 }
 
 void diff(Session& session, std::string_view text) {
   const Command& row = *find_command("diff");
   if (text.empty()) usage_error(row, "give a call and two stages, or two calls");
-  const auto [first, second] = two_expressions(text);
-  const StagedCall staged = split_stages(text);
-  if (!staged.first.empty()) return diff_of_stages(session, staged);
-  const auto names_stage = [&](const StageRow& each) { return each.name == second; };
-  const auto stages = interp::host::stages();
-  if (second.empty() || std::any_of(stages.begin(), stages.end(), names_stage)) {
+  const auto [before_last, last] = split_stage(trim(text));
+  const auto [call, first] = split_stage(before_last);
+  if (first != nullptr) return diff_of_stages(session, call, *first, *last);
+  const auto [one, other] = two_expressions(before_last);
+  if (other.empty()) {
+    const std::string_view word = trim(text.substr(std::min(text.find_last_of(" \t\n"), text.size() - 1)));
+    const bool is_word = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+    if (is_word && last == nullptr) interp::host::stage_named(word);  // says which there are
     usage_error(row, "give a second stage, or a second call, to compare with");
   }
-  diff_of_calls(session, first, second);
+  diff_of_calls(session, one, other, last != nullptr ? *last : interp::host::stage_named("functional"));
 }
 
 // ---- Passes ----
@@ -254,8 +241,10 @@ BeforeAfter around_pass(const jit::Pass& pass, const CapturedGraph& captured) {
 // A pass of the program is given the functional graph, as when it is compiled with it.
 BeforeAfter around_own_pass(Session& session, std::string_view name, const CapturedGraph& captured,
                             jit::Remove remove) {
+  CapturedGraph before_passes = captured;
+  before_passes.edit = nullptr;
   const Value functional =
-      interp::host::stage_value(interp::host::stage_named("functional"), captured, remove);
+      interp::host::stage_value(interp::host::stage_named("functional"), before_passes, remove);
   jit::Graph before = jit::with_names(interp::graph_of(functional));
   const auto* const pass = interp::capture::find_own_pass(session.interpreter(), name);
   jit::Graph after = interp::capture::run_own(session.interpreter(), *pass, before);
@@ -278,73 +267,83 @@ void pass(Session& session, std::string_view text) {
 
 constexpr std::array<Command, 18> kCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
-     "The call runs once. With breaks there are several graphs, with the reason between them.\n"
-     "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
+     "The call runs once. With breaks there are several graphs, with the reason between them; in a program "
+     "`graphs` gives all of them.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :captured f(ones(3))\n",
-     stage<"captured">},
+     stage<"captured">, in_programs("graph(f, x, stage=\"captured\")")},
     {"functional", "f(x)", "Compiling", "the same without writes; writes to arguments follow at the end",
-     "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">},
+     "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">,
+     in_programs("graph(f, x, stage=\"functional\")")},
     {"joint", "f(x)", "Compiling", "a call and its gradients as one graph",
      "Each node of the derivative names the node that it comes from. Gradients are by the arguments that\n"
      "require them; where none does, by all floats.\n\n"
      "kiln> :joint (x => x.cos().cos())(ones(3))\n",
-     stage<"joint", Of::Gradients>},
+     stage<"joint", Of::Gradients>, in_programs("graph(f, x, stage=\"joint\")")},
     {"forward", "f(x)", "Compiling", "what of it runs forward, and what it keeps for backward",
-     "kiln> :forward (x => x.cos().cos())(ones(3))\n", stage<"forward", Of::Gradients>},
+     "kiln> :forward (x => x.cos().cos())(ones(3))\n", stage<"forward", Of::Gradients>,
+     in_programs("graph(f, x, stage=\"forward\")")},
     {"backward", "f(x)", "Compiling", "what of it runs backward, from what was kept",
      "Cheap nodes run again in place of being kept: their comment says what they recompute.\n\n"
      "kiln> :backward (x => x.cos().cos())(ones(3))\n",
-     stage<"backward", Of::Gradients>},
+     stage<"backward", Of::Gradients>, in_programs("graph(f, x, stage=\"backward\")")},
     {"grad", "f(x)", "Compiling", "forward and backward together",
-     "kiln> :grad (x => x.cos().cos())(ones(3))\n", grad},
+     "kiln> :grad (x => x.cos().cos())(ones(3))\n", grad,
+     in_programs("[graph(f, x, stage=each) for each in [\"forward\", \"backward\"]]")},
     {"saved", "f(x)", "Compiling", "what is kept for backward and what is computed again, and why",
      "Bytes are those of the memory that is kept; before the arrow, what the tape would keep.\n\n"
      "kiln> :saved (x => x.cos().cos())(ones(3))\n",
-     saved},
+     saved, in_programs("saved(f, x)")},
     {"fused", "f(x)", "Compiling", "which ops are one kernel, and why the others are not",
      "The graph with a node for each kernel, the nodes that each computes, and for each value that goes\n"
      "through memory between two nodes the reason.\n\n"
      "kiln> fn f(x) = ((x.exp() + 1) @ x).relu() * 2\nkiln> :fused f(ones(3, 3))\n",
-     fused},
+     fused, in_programs("graph(f, x, stage=\"fused\").fusion")},
     {"loops", "f(x)", "Compiling", "the kernels of a call as loops over elements",
      "What is loaded, computed and stored for each element, with the names of the program.\n\n"
      "kiln> :loops (x => x.exp() + 1)(ones(3))\n",
-     stage<"loops">},
+     stage<"loops">, in_programs("graph(f, x, stage=\"loops\")")},
     {"llvm", "f(x)", "Compiling", "the kernels of a call in the language of LLVM",
      "Comments say which op of the program the instructions after them belong to.\n\n"
      "kiln> :llvm (x => x * 2 + 1)(ones(3))\n",
-     stage<"llvm">},
+     stage<"llvm">, in_programs("graph(f, x, stage=\"llvm\")")},
     {"asm", "f(x)", "Compiling", "the instructions of the kernels of a call",
      "Comments say which op of the program the instructions after them belong to.\n\n"
      "kiln> :asm (x => x * 2 + 1)(ones(3))\n",
-     stage<"asm">},
+     stage<"asm">, in_programs("graph(f, x, stage=\"asm\")")},
     {"cuda", "f(x)", "Compiling", "the kernels of a call in CUDA C++",
      "As a card has them, wherever the tensors are: to look at them takes neither a card nor a library.\n"
      "Comments say which op of the program the statement after them belongs to.\n\n"
      "kiln> :cuda (x => x * 2 + 1)(ones(3))\n",
-     stage<"cuda">},
+     stage<"cuda">, in_programs("graph(f, x, stage=\"cuda\")")},
     {"ptx", "f(x)", "Compiling", "the kernels of a call in PTX, the instructions of cards",
      "NVRTC makes it, for the first card or for compute capability 9.0. What runs is code for the card "
      "itself. Without NVRTC it is an error, which says how to get it: `:devices` tells whether it is here.\n",
-     stage<"ptx">},
+     stage<"ptx">, in_programs("graph(f, x, stage=\"ptx\")")},
     {"program", "f(x)", "Compiling", "what a compiled call does, and what becomes of its memory",
      "Instructions in the order in which they run, with the bytes that each allocates, what it computes "
      "over,\n"
      "and which values it is the last to read; then each buffer, and with which value it dies. Where an\n"
      "argument requires a gradient, of the forward and of the backward graph.\n\n"
      "kiln> :program (x => (x @ x).relu() + 1)(ones(3, 3))\n",
-     program},
+     program, in_programs("graph(f, x, stage=\"program\")")},
     {"graph", "f(x)", "Compiling", "`:functional`, for short",
-     "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph},
-    {"diff", "f(x) stage stage | f(x) g(x)", "Compiling", "what differs between two stages, or two calls",
-     "Lines of the first alone begin with -, of the second alone with +.\n\n"
+     "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph,
+     in_programs("graph(f, x)")},
+    {"diff", "f(x) stage stage | f(x) g(x) [stage]", "Compiling",
+     "what differs between two stages, or two calls",
+     "Lines of the first alone begin with -, of the second alone with +. What values are called, in which "
+     "lines\n"
+     "they are computed and in which order independent nodes stand is no difference; nor what registers and\n"
+     "labels of kernels are called. Two calls are compared at the stage `functional`, or at the one "
+     "given.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :diff f(ones(3)) captured functional\n"
-     "kiln> :diff cos(ones(3)) sin(ones(3))\n",
-     diff},
+     "kiln> :diff cos(ones(3)) sin(ones(3))\nkiln> :diff cos(ones(3)) sin(ones(3)) loops\n",
+     diff, in_programs("diff_graphs(graph(f, x), graph(g, x))")},
     {"passes", "", "Compiling", "what is done to graphs, why in this order, and to which graphs",
-     "kiln> :passes\n", passes},
+     "kiln> :passes\n", passes, in_programs("passes()")},
     {"pass", "name f(x)", "Compiling", "what one pass changes",
-     "The passes before it run first.\n\nkiln> :pass cse (x => (x + 1) * (x + 1))(ones(3))\n", pass},
+     "The passes before it run first.\n\nkiln> :pass cse (x => (x + 1) * (x + 1))(ones(3))\n", pass,
+     in_programs("run_pass(graph(f, x), \"cse\")")},
 }};
 
 }  // namespace

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "jit/graph/diff.h"
 #include "jit/loops/code_line.h"
 #include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "repl/cost_text.h"
+#include "repl/difference_view.h"
 #include "repl/graph_view.h"
 #include "repl/units.h"
 
@@ -28,31 +30,6 @@ std::vector<const jit::Recipe*> recipes_of(const jit::Graph& graph, bool compile
   return recipes;
 }
 
-// The lines of a difference that changed, with a few around them: pages of large graphs stay small.
-std::string changes_in(const std::string& difference) {
-  constexpr std::size_t kAround = 2;
-  const jit::CodeLines lines = jit::lines_of(difference);
-  std::vector<bool> shown(lines.size(), false);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].text.starts_with(' ')) continue;
-    const std::size_t first = i - std::min(i, kAround), end = std::min(lines.size(), i + kAround + 1);
-    std::fill(shown.begin() + static_cast<std::ptrdiff_t>(first),
-              shown.begin() + static_cast<std::ptrdiff_t>(end), true);
-  }
-  std::string text;
-  std::size_t skipped = 0;
-  for (std::size_t i = 0; i <= lines.size(); ++i) {
-    if (i < lines.size() && !shown[i]) {
-      ++skipped;
-      continue;
-    }
-    if (skipped > 0) text += fmt::format("… {} line{}\n", skipped, skipped == 1 ? "" : "s");
-    skipped = 0;
-    if (i < lines.size()) text += lines[i].text + "\n";
-  }
-  return text;
-}
-
 void add_steps(std::vector<PageStep>& steps, const jit::Recipe& recipe, jit::Graph& graph) {
   std::vector<jit::PassResult> results = jit::run_recipe_kept(recipe, graph);
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -64,6 +41,17 @@ void add_steps(std::vector<PageStep>& steps, const jit::Recipe& recipe, jit::Gra
   }
 }
 
+// What passes of the program make of it, as one step.
+void add_edit(std::vector<PageStep>& steps, const interp::CapturedGraph& part, jit::Graph& graph) {
+  const auto start = std::chrono::steady_clock::now();
+  jit::Graph edited = part.edit(graph);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  steps.push_back({"passes of the program", "what `jit` was told to do to the graph",
+                   "before all that makes kernels of it", took.count(), edited.nodes.size(),
+                   graph == edited ? "" : changes_in(jit::diff_graphs(graph, edited))});
+  graph = std::move(edited);
+}
+
 LineId line_of_result(const PageTable& table, std::string_view name) {
   for (const PageNode& each : table.nodes) {
     if (std::ranges::find(each.results, name) != each.results.end()) return each.line;
@@ -73,14 +61,16 @@ LineId line_of_result(const PageTable& table, std::string_view name) {
 
 }  // namespace
 
-PagePasses pass_steps(std::string title, const jit::Graph& graph) {
+PagePasses pass_steps(std::string title, const interp::CapturedGraph& part) {
   PagePasses passes{std::move(title), {}};
   for (const bool compiles : {true, false}) {
-    jit::Graph now = graph;
+    jit::Graph now = part.graph;
     passes.steps.clear();
     try {
-      for (const jit::Recipe* const recipe : recipes_of(graph, compiles))
+      for (const jit::Recipe* const recipe : recipes_of(part.graph, compiles)) {
         add_steps(passes.steps, *recipe, now);
+        if (recipe == &jit::recipes::kWithoutWrites && part.edit) add_edit(passes.steps, part, now);
+      }
       return passes;
     } catch (const jit::NoCompiler&) {  // seen up to the loops then
     }

@@ -75,3 +75,56 @@ TEST_CASE("graphs too long to be aligned are shown one after the other", "[jit][
   CHECK(text.starts_with("- graph functional f(%x: f32[2]) {\n-   %v0 = cos(%x)"));
   CHECK(text.find("- }\n+ graph functional f(%x: f32[2]) {\n") != std::string::npos);
 }
+
+TEST_CASE("what values are called and where independent nodes stand is no difference", "[jit][diff]") {
+  const Graph a = graph_of(
+      "  %a = cos(%x) : f32[2]\n"
+      "  %b = sin(%x) : f32[2]\n"
+      "  %c = mul(%a, %b) : f32[2]\n",
+      "c");
+  const Graph b = parse_graph(
+      "graph functional g(%y: f32[2]) {\n"
+      "  %b = sin(%y) : f32[2]\n"
+      "  %0 = cos(%y) : f32[2]\n"
+      "  %c = mul(%0, %b) : f32[2]\n"
+      "  return %c\n}\n");
+  CHECK(diff_graphs(a, b).empty());
+  CHECK_FALSE(same_text(a, b));
+  CHECK(same_text(a, a));
+}
+
+TEST_CASE("the same nodes over other values are different", "[jit][diff]") {
+  const Graph a =
+      graph_of("  %a = cos(%x) : f32[2]\n  %b = sin(%x) : f32[2]\n  %c = sub(%a, %b) : f32[2]\n", "c");
+  const Graph b =
+      graph_of("  %a = cos(%x) : f32[2]\n  %b = sin(%x) : f32[2]\n  %c = sub(%b, %a) : f32[2]\n", "c");
+  CHECK(diff_graphs(a, b) ==
+        "  graph functional f(%x: f32[2]) {\n"
+        "    %a = cos(%x) : f32[2]\n"
+        "    %b = sin(%x) : f32[2]\n"
+        "-   %c = sub(%a, %b) : f32[2]\n"
+        "+   %c = sub(%b, %a) : f32[2]\n"
+        "    return %c\n"
+        "  }\n");
+}
+
+TEST_CASE("nodes stay behind writes and draws", "[jit][diff]") {
+  const auto captured = [](const std::string& nodes) {
+    return parse_graph("graph captured f(%x: f32[2]) {\n" + nodes + "  return (%a, %b)\n}\n");
+  };
+  const Graph reads_first = captured("  %a = cos(%x) : f32[2]\n  %b = add_(%x, 1) : f32[2]\n");
+  const Graph writes_first = captured("  %b = add_(%x, 1) : f32[2]\n  %a = cos(%x) : f32[2]\n");
+  CHECK_FALSE(diff_graphs(reads_first, writes_first).empty());
+  CHECK(diff_graphs(reads_first, reads_first).empty());
+}
+
+TEST_CASE("texts of code are compared up to names", "[jit][diff]") {
+  const std::string a = "loop:  # f.kiln:1:2\n  %1 = fadd float %x, %y\n  ; %z\n  ret float %1\n";
+  const std::string b = "again:\n  %7 = fadd float %0, %y\n  ret float %7\n";
+  CHECK(diff_texts(a, b, Names::Values).empty());
+  const std::string other = "again:\n  %7 = fadd float %0, %y\n  ret float %0\n";
+  CHECK(diff_texts(a, other, Names::Values) ==
+        "  again:\n    %7 = fadd float %0, %y\n-   ret float %1\n+   ret float %0\n");
+  CHECK(diff_texts(a, other, Names::Registers).empty());
+  CHECK_FALSE(diff_texts(a, "loop:\n  %1 = fsub float %x, %y\n  ret float %1\n", Names::Registers).empty());
+}

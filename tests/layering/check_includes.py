@@ -20,7 +20,7 @@ FOLDERS = {
     "dist": ["transport", "algorithms", "controller", "launch"],
     "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "cuda", "runtime", "pipeline"],
     "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
-    "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "plot", "host"],
+    "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
 }
 # Files beside the folders that belong to one of them.
 BELONGS_TO = {

@@ -44,6 +44,7 @@ OTHER_WORDS = {
     "jit/graph/parse.cpp": "where",
     "jit/trace/view_origins.cpp": "shape",
     "repl/commands/looking.cpp": "full",
+    "repl/commands/overview.cpp": "full",
     "repl/commands/pictures.cpp": "dot",
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",

@@ -1,0 +1,137 @@
+#include "interpreter/check/machine.h"
+
+#include <algorithm>
+
+#include "interpreter/check/operands.h"
+#include "interpreter/check/path_ended.h"
+#include "interpreter/values/unknown.h"
+#include "interpreter/vm/impl.h"
+#include "interpreter/vm/members.h"
+
+namespace kiln::interp::check {
+namespace {
+
+constexpr std::int64_t kMostInstructions = 3'000'000;
+constexpr std::ptrdiff_t kDeepestCall = 200;
+// Longer ranges are not gone through by host functions.
+constexpr std::uint64_t kLongestRange = 100'000;
+
+bool is_call(Opcode op) {
+  return op == Opcode::Call || op == Opcode::CallMethod || op == Opcode::CallSpread ||
+         op == Opcode::CallMethodSpread;
+}
+
+// A method of lists, dicts and sets: it moves items, and what compares them says so where one is unknown.
+bool is_container_method(const Native& native, std::span<const Value> arguments) {
+  if (arguments.empty() || !(arguments[0].is(Tag::List) || is_dict_or_set(arguments[0]))) return false;
+  const HostMember* const member = host_member(arguments[0].tag(), native.name);
+  return member != nullptr && member->native.object() == &native;
+}
+
+}  // namespace
+
+Machine::Machine(Vm& vm) : vm_(vm), before_(vm.watcher()), left_(kMostInstructions) { vm.set_watcher(this); }
+Machine::~Machine() { vm_.set_watcher(before_); }
+
+void Machine::add(lang::Diagnostic diagnostic) {
+  const lang::Span place = diagnostic.user_place();
+  if (!place.file || place.file->is_library()) return;
+  if (known_.emplace(place.file->name(), place.begin, diagnostic.kind).second)
+    found_.push_back(std::move(diagnostic));
+}
+
+bool Machine::may_go_on() {
+  if (--left_ < 0) has_ended_ = true;
+  return !has_ended_;
+}
+
+void Machine::begin_again() {
+  left_ = kMostInstructions;
+  has_ended_ = false;
+}
+
+// A call begins. Within a function whose ways have parted, another call of it would part in the same way
+// again, without an end: its result is unknown.
+Machine::Way Machine::enter(Course& course, Frame* frame) {
+  entered_.insert(frame->code);
+  heads_.erase(heads_.lower_bound({frame, 0}), heads_.upper_bound({frame, SIZE_MAX}));
+  if (std::count(forked_.begin(), forked_.end(), frame->code) == 0 || frame == course.base) return Way::Goes;
+  vm_.leave_frames(frame);
+  return skip(course, vm_.frame());
+}
+
+bool Machine::observe(Frame* entry) {
+  Course course{entry};
+  try {
+    enter(course, entry);
+    run(course);
+  } catch (const PathEnded&) {
+    if (entry > vm_.frames_begin()) throw;
+    has_ended_ = true;
+  }
+  if (course.has_returned) return true;
+  if (vm_.frame() >= entry) vm_.leave_frames(entry);
+  const auto returned = course.endings.find(kReturned);
+  if (returned == course.endings.end()) {
+    entry->base[-1] = unknown_value();
+    return true;
+  }
+  put_back(returned->second, nullptr);
+  entry->base[-1] = returned->second.result;
+  return true;
+}
+
+void Machine::run(Course& course) {
+  for (;;) {
+    Frame* const frame = vm_.frame();
+    if (!may_go_on()) return;
+    if (frame == course.base && course.stops.contains(frame->place()))
+      return add_ending(course.endings, frame->place(), capture(frame));
+    switch (advance(course)) {
+      case Way::Goes:
+        break;
+      case Way::Returned: {
+        course.has_returned = !course.is_branch && course.endings.empty();
+        if (course.has_returned) return;
+        State state = capture(nullptr);
+        state.result = course.base->base[-1];
+        return add_ending(course.endings, kReturned, std::move(state));
+      }
+      case Way::Over:
+        return;
+    }
+  }
+}
+
+Machine::Way Machine::advance(Course& course) {
+  Frame* const frame = vm_.frame();
+  const Opcode op = frame->code->opcode_at(frame->place());
+  if (op == Opcode::Loop || op == Opcode::NextFor) widen(frame);
+  if (has_ended_) return Way::Over;
+  const bool is_too_deep = is_call(op) && frame - vm_.frames_begin() > kDeepestCall;
+  if (is_too_deep || looks_at_unknown(*frame, contents_)) return skip(course, frame);
+  try {
+    if (vm_.try_step(course.base)) return Way::Returned;
+  } catch (...) {
+    return recover(course, frame);
+  }
+  return vm_.frame() > frame ? enter(course, vm_.frame()) : Way::Goes;
+}
+
+void Machine::enters(const Native& native, std::span<const Value> arguments,
+                     std::span<const std::pair<std::string_view, Value>> named) {
+  const auto is_opaque = [&](const Value& v) { return is_unknown(v) || contents_.contains(v); };
+  const auto is_long = [](const Value& v) {
+    return v.is(Tag::Range) && v.as<Range>().size() > kLongestRange;
+  };
+  const std::size_t moved =
+      is_container_method(native, arguments) && !is_opaque(arguments[0]) ? arguments.size() : 0;
+  for (const Value& each : arguments.subspan(moved)) {
+    if (is_opaque(each) || is_long(each)) refuse_unknown();
+  }
+  for (const auto& [name, value] : named) {
+    if (is_opaque(value) || is_long(value)) refuse_unknown();
+  }
+}
+
+}  // namespace kiln::interp::check

@@ -1,0 +1,141 @@
+// Errors: what is reported, what is silent, and where the run goes on.
+#include "interpreter/check/machine.h"
+#include "interpreter/check/operands.h"
+#include "interpreter/check/path_ended.h"
+#include "interpreter/values/unknown.h"
+#include "interpreter/vm/kept_frames.h"
+
+namespace kiln::interp::check {
+namespace {
+
+bool is_library(const Frame& frame) { return frame.code->file->is_library(); }
+
+// What a program says itself: where a branch before it was unknown, it may never say it.
+bool is_deliberate(Opcode op) {
+  return op == Opcode::Throw || op == Opcode::Rethrow || op == Opcode::AssertFailed ||
+         op == Opcode::AssertCompareFailed;
+}
+
+// Errors after which a function cannot go on: its arguments or its result are not what it works with.
+bool ends_call(Opcode op) {
+  return op == Opcode::Throw || op == Opcode::Rethrow || op == Opcode::CheckArguments ||
+         op == Opcode::CheckResult;
+}
+
+// What clean-up on the way out is told where a path ends.
+std::exception_ptr end_of_path() {
+  return std::make_exception_ptr(lang::UserError({"Error", "this way through the program ends", {}, "", {}}));
+}
+
+// What depends on the machine that the program runs on, or is our own fault.
+bool is_of_this_run(const lang::Diagnostic& diagnostic, Opcode op) {
+  const std::string& kind = diagnostic.kind;
+  return kind == "InternalError" || kind == "OutOfMemory" || kind == "RecursionError" ||
+         kind == "CaptureError" || (kind == "IOError" && op != Opcode::Import);
+}
+
+}  // namespace
+
+// The result of the instruction is unknown; where it is a branch, both ways are gone.
+Machine::Way Machine::skip(Course& course, Frame* frame) {
+  if (vm_.frame() > frame) vm_.leave_frames(frame + 1);
+  const Opcode op = frame->code->opcode_at(frame->place());
+  if (op == Opcode::NextFor || is_branch(op)) return fork(course);
+  if (op == Opcode::Throw) return leave_path(course, end_of_path());
+  give_unknown(*frame, contents_);
+  ++frame->pc;
+  return Way::Goes;
+}
+
+// In a handler of C++, for what the instruction of `frame` threw.
+Machine::Way Machine::recover(Course& course, Frame* frame) {
+  const std::exception_ptr error = std::current_exception();
+  const Opcode op = frame->code->opcode_at(frame->place());
+  try {
+    throw;
+  } catch (const Unknowable&) {
+    return skip(course, frame);
+  } catch (const PathEnded&) {
+    return leave_path(course, end_of_path());
+  } catch (...) {
+    // An error of the program, or its end.
+  }
+  Failure failure;
+  try {
+    failure = describe_exception(error);
+    if (!failure.is_exit && is_of_this_run(failure.diagnostic, op)) return skip(course, frame);
+    if (failure.diagnostic.kind == "Interrupted") has_ended_ = true;
+    if (has_ended_) return Way::Over;
+    if (failure.is_exit) return leave_path(course, error);
+  } catch (const Unknowable&) {
+    return skip(course, frame);
+  }
+  if (op == Opcode::Rethrow && leaving_[frame]) return leave_path(course, error);
+  if (is_caught(vm_)) {
+    vm_.handle(course.base);
+    leaving_[vm_.frame()] = false;
+    return Way::Goes;
+  }
+  if (is_deliberate(op) && !forked_.empty()) return leave_path(course, error);
+  if (op != Opcode::Rethrow) report(failure);
+  if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
+  if (is_deliberate(op)) {
+    ++frame->pc;
+    return Way::Goes;
+  }
+  return skip(course, frame);
+}
+
+// The call of `frame` gives no value, and those calls of the library that led to it do not either. What has
+// to be done on the way out is done first.
+Machine::Way Machine::leave(Course& course, Frame* frame, const std::exception_ptr& error) {
+  for (;;) {
+    try {
+      std::rethrow_exception(error);
+    } catch (...) {
+      try {
+        vm_.handle(frame);
+        leaving_[vm_.frame()] = false;
+        return Way::Goes;
+      } catch (...) {
+        // It was left.
+      }
+    }
+    if (frame == course.base) {
+      frame->base[-1] = unknown_value();
+      return Way::Returned;
+    }
+    frame = vm_.frame();
+    if (!is_library(*frame)) return skip(course, frame);
+  }
+}
+
+// Leaves all frames of the course, which ends here.
+Machine::Way Machine::leave_path(Course& course, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (...) {
+    try {
+      vm_.handle(course.base);
+      leaving_[vm_.frame()] = true;
+      return Way::Goes;
+    } catch (...) {
+      // All were left.
+    }
+  }
+  throw PathEnded();
+}
+
+void Machine::report(Failure& failure) {
+  try {
+    place_failure(vm_, failure);
+  } catch (const Unknowable&) {
+    // The help would speak of an unknown value; the places are there.
+  }
+  lang::Diagnostic& diagnostic = failure.diagnostic;
+  for (const Frame* frame = vm_.frame(); frame >= vm_.frames_begin() && !diagnostic.trace_is_whole; --frame)
+    diagnostic.trace.push_back({frame->code->span(frame->place()), frame->code->name});
+  add(std::move(diagnostic));
+}
+
+}  // namespace kiln::interp::check

@@ -1,0 +1,23 @@
+// Owns what an instruction looks at, and what it leaves behind when its result is unknown.
+#pragma once
+
+#include "interpreter/check/heap.h"
+#include "interpreter/vm/frame.h"
+
+namespace kiln::interp::check {
+
+// May the instruction that comes in `frame` not run, as a value that it looks at is unknown? Instructions
+// that only move values look at nothing.
+bool looks_at_unknown(const Frame& frame, const UnknownContents& contents);
+
+// A jump that depends on a value, other than that of a loop over items.
+bool is_branch(Opcode op);
+
+// Gives the results of the instruction unknown values, and releases the temporaries that it would consume. A
+// container that it would change at an unknown place, or by unknown items, has unknown contents.
+void give_unknown(const Frame& frame, UnknownContents& contents);
+
+// Releases the temporaries that the instruction consumes.
+void consume_operands(const Frame& frame);
+
+}  // namespace kiln::interp::check

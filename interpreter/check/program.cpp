@@ -1,0 +1,105 @@
+#include "interpreter/check/program.h"
+
+#include <algorithm>
+
+#include "interpreter/check/machine.h"
+#include "interpreter/check/types_only.h"
+#include "interpreter/shadow.h"
+#include "interpreter/values/unknown.h"
+#include "interpreter/vm/impl.h"
+#include "lang/parse.h"
+
+namespace kiln::interp::check {
+namespace {
+
+Options uncompiled() {
+  Options options;
+  options.hot_after = -1;
+  return options;
+}
+
+// What the text alone shows; empty when it can be run.
+std::vector<lang::Diagnostic> mistakes_of_text(Interpreter& interpreter, const std::string& name,
+                                               const std::string& text, bool& can_run) {
+  const lang::SourceFile& file = interpreter.sources().add(name, text);
+  std::vector<lang::Diagnostic> found = lang::syntax_mistakes(file);
+  can_run = found.empty();
+  if (!can_run) return found;
+  try {
+    const auto ast = lang::parse(file);
+    lang::resolve(*ast);
+    const std::vector<std::string> names = interpreter.names();
+    const std::vector<std::string_view> candidates(names.begin(), names.end());
+    const auto is_known = [&](std::string_view each) {
+      return std::binary_search(candidates.begin(), candidates.end(), each);
+    };
+    return lang::undefined_names(*ast, is_known, candidates);
+  } catch (const lang::UserError& error) {
+    can_run = false;
+    return {error.diagnostic()};
+  }
+}
+
+void call_unknown(Interpreter& interpreter, Machine& machine, const Value& function) {
+  const Code& code = *function.as<Function>().code;
+  std::vector<Value> arguments;
+  for (const CodeParameter& parameter : code.parameters) {
+    const bool is_plain = parameter.kind == lang::Parameter::Kind::Normal && !parameter.keyword_only;
+    if (!is_plain || parameter.has_default) break;
+    arguments.push_back(unknown_value());
+  }
+  machine.begin_again();
+  try {
+    interpreter.call(function, arguments);
+  } catch (const lang::UserError&) {
+    // A required keyword: the call was none that a program would make.
+  }
+}
+
+bool stands_before(const lang::Diagnostic& a, const lang::Diagnostic& b) {
+  const lang::Span x = a.user_place(), y = b.user_place();
+  return std::pair(x.file->name(), x.begin) < std::pair(y.file->name(), y.begin);
+}
+
+// Functions of the program that its run did not come to.
+void check_uncalled(Interpreter& interpreter, Machine& machine) {
+  std::vector<Value> functions;
+  for (const Value& slot : std::vector<Value>(interpreter.main().slots)) {
+    const Value each = called_by(slot);
+    if (each.is(Tag::Function)) functions.push_back(each);
+    if (!each.is(Tag::StructType)) continue;
+    for (const auto& [name, method] : each.as<StructType>().methods) functions.push_back(method);
+  }
+  for (const Value& function : functions) {
+    if (!function.is(Tag::Function) || function.as<Function>().code->file->is_library()) continue;
+    if (!machine.has_entered(*function.as<Function>().code)) call_unknown(interpreter, machine, function);
+  }
+}
+
+}  // namespace
+
+Checked check_program(const std::string& name, const std::string& text, const std::string& path) {
+  const shadow::Check here;
+  Checked checked{{}, std::make_unique<Interpreter>(uncompiled())};
+  Interpreter& interpreter = *checked.owner;
+  bool can_run = false;
+  std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
+  const TypesOnly types;
+  Machine machine(interpreter.impl().vm);
+  for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));
+  interpreter.main().path = path;
+  interpreter.main().set("args", unknown_value());
+  if (can_run) {
+    try {
+      interpreter.run(name, text);
+    } catch (const lang::UserError& error) {
+      machine.add(error.diagnostic());  // of what could not be compiled
+    }
+    check_uncalled(interpreter, machine);
+  }
+  checked.mistakes = machine.found();
+  std::stable_sort(checked.mistakes.begin(), checked.mistakes.end(), stands_before);
+  return checked;
+}
+
+}  // namespace kiln::interp::check

@@ -1,0 +1,227 @@
+// Collectives over ranks that are threads: values, derivatives against differences of what all ranks compute
+// together, batches, and the halves of allreduce.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <set>
+
+#include "tensor/autograd.h"
+#include "tensor/core_ops.h"
+#include "tests/tensor/samples.h"
+#include "tests/tensor/thread_ranks.h"
+
+using namespace kiln;
+using namespace kiln::testing;
+
+namespace {
+
+std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
+Attr text(const char* value) { return std::string(value); }
+const Op& row(std::string_view name) { return OpTable::get().at(name); }
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+// A row, and for each rank what it is applied to.
+struct Call {
+  const char* op;
+  std::vector<Tensor> x;                      // by rank
+  std::vector<std::vector<NamedAttr>> attrs;  // by rank; one: of all
+  Attrs attrs_of_rank(int rank) const {
+    return attrs_of(row(op), attrs.size() == 1 ? attrs[0] : attrs[at(rank)]);
+  }
+};
+
+// The first result on each rank.
+std::vector<Tensor> results(const Call& call) {
+  std::vector<Tensor> found(call.x.size());
+  ThreadRanks ranks(static_cast<int>(call.x.size()));
+  ranks.run([&](int rank) {
+    std::vector<Tensor> inputs{call.x[at(rank)]};
+    if (row(call.op).signature.inputs == 2) inputs.emplace_back();
+    found[at(rank)] = kiln::bind(row(call.op), inputs, call.attrs_of_rank(rank))[0];
+  });
+  return found;
+}
+
+Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
+
+// Ranks with other elements, and with other numbers of rows where the row may have that.
+std::vector<Tensor> by_rank(int ranks, bool uneven) {
+  std::vector<Tensor> x;
+  for (int rank = 0; rank < ranks; ++rank) x.push_back(real({uneven ? 1 + rank : 3, 2}, 10 + rank));
+  return x;
+}
+
+std::vector<std::vector<NamedAttr>> rows_by_rank(int ranks) {
+  std::vector<std::vector<NamedAttr>> attrs;
+  for (int rank = 0; rank < ranks; ++rank)
+    attrs.push_back(
+        {{"rows", std::int64_t{rank == 0 ? 4 - ranks : 1}}, {"prescale", 0.5}, {"postscale", 3.0}});
+  return attrs;
+}
+
+std::vector<Call> calls(int ranks) {
+  const std::vector<Tensor> even = by_rank(ranks, false), uneven = by_rank(ranks, true);
+  const std::int64_t total = ranks * (ranks + 1) / 2;
+  std::vector<Tensor> pieces;
+  for (int rank = 0; rank < ranks; ++rank) pieces.push_back(real({2 * ranks, 2}, 20 + rank));
+  return {{"allreduce", even, {{}}},
+          {"allreduce", even, {{{"op", text("sum")}, {"prescale", 0.5}, {"postscale", -3.0}}}},
+          {"allreduce", even, {{{"op", text("min")}, {"prescale", -2.0}}}},
+          {"allreduce", even, {{{"op", text("max")}, {"postscale", 0.5}}}},
+          {"allgather", uneven, {{}}},
+          {"allgather", uneven, {{{"total", total}}}},
+          {"broadcast_from", even, {{{"root", 1_i}}}},
+          {"reduce_to", even, {{{"root", 1_i}}}},
+          {"reducescatter", even, rows_by_rank(ranks)},
+          {"alltoall", pieces, {{}}}};
+}
+
+Tensor weights(const Tensor& y, int rank) { return noise(y.sizes(), DType::F64, 50 + rank); }
+
+// What all ranks' results come to with their weights.
+long double together(const Call& call) {
+  const std::vector<Tensor> y = results(call);
+  long double sum = 0;
+  for (std::size_t r = 0; r < y.size(); ++r)
+    sum += element(ops::sum(y[r] * weights(y[r], static_cast<int>(r))), 0);
+  return sum;
+}
+
+long double slope(Call call, std::size_t rank, std::int64_t place) {
+  constexpr double kStep = 1e-6;
+  const Tensor x = call.x[rank];
+  const auto moved = [&](double step) {
+    call.x[rank] = ops::clone(x);
+    set_element(call.x[rank], place, element(x, place) + step);
+    return together(call);
+  };
+  return (moved(kStep) - moved(-kStep)) / (2 * kStep);
+}
+
+}  // namespace
+
+TEST_CASE("gradients go to the ranks that they belong to", "[collective]") {
+  for (const int count : {2, 3}) {
+    for (const Call& call : calls(count)) {
+      std::vector<Tensor> gradients(at(count));
+      {
+        ThreadRanks ranks(count);
+        ranks.run([&](int rank) {
+          const Tensor x = ops::clone(call.x[at(rank)]);
+          set_requires_grad(x, true);
+          std::vector<Tensor> inputs{x};
+          if (row(call.op).signature.inputs == 2) inputs.emplace_back();
+          const Tensor y = kiln::bind(row(call.op), inputs, call.attrs_of_rank(rank))[0];
+          gradients[at(rank)] = grads({ops::sum(y * weights(y, rank))}, {x}, {}, false, false, true)[0];
+        });
+      }
+      for (int rank = 0; rank < count; ++rank) {
+        REQUIRE(gradients[at(rank)].sizes() == call.x[at(rank)].sizes());
+        for (std::int64_t i = 0; i < call.x[at(rank)].numel(); ++i) {
+          INFO(call.op << " on " << count << " ranks: element " << i << " of rank " << rank);
+          CHECK(static_cast<double>(element(gradients[at(rank)], i)) ==
+                Approx(static_cast<double>(slope(call, at(rank), i))).margin(1e-6));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("tangents come from all ranks", "[collective]") {
+  constexpr int kRanks = 3;
+  constexpr double kStep = 1e-6;
+  for (const Call& call : calls(kRanks)) {
+    std::vector<Tensor> tangents, found(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) tangents.push_back(real(call.x[at(rank)].sizes(), 70 + rank));
+    const std::vector<Tensor> y = results(call);
+    {
+      ThreadRanks ranks(kRanks);
+      ranks.run([&](int rank) {
+        const std::vector<Tensor> inputs{call.x[at(rank)], {}}, outputs{y[at(rank)], {}},
+            given{tangents[at(rank)], {}};
+        const Attrs attrs = call.attrs_of_rank(rank);
+        const std::size_t count = at(row(call.op).signature.inputs);
+        found[at(rank)] = row(call.op).jvp.fn(
+            {row(call.op), attrs, std::span(inputs).first(count), outputs, std::span(given).first(count)})[0];
+      });
+    }
+    Call up = call, down = call;
+    for (std::size_t r = 0; r < kRanks; ++r) {
+      up.x[r] = call.x[r] + tangents[r] * kStep;
+      down.x[r] = call.x[r] - tangents[r] * kStep;
+    }
+    const std::vector<Tensor> high = results(up), low = results(down);
+    for (std::size_t r = 0; r < kRanks; ++r) {
+      INFO(call.op << ", rank " << r);
+      REQUIRE(found[r].sizes() == y[r].sizes());
+      for (std::int64_t i = 0; i < y[r].numel(); ++i)
+        CHECK(static_cast<double>(element(found[r], i)) ==
+              Approx(static_cast<double>((element(high[r], i) - element(low[r], i)) / (2 * kStep)))
+                  .margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("of equal extrema the first rank has the gradient, also of nan", "[collective]") {
+  ThreadRanks ranks(3);
+  ranks.run([&](int rank) {
+    const Tensor x = make({3}, DType::F32, [&](std::int64_t i) {
+      return i == 0 ? 1.0 : i == 1 ? std::min(rank, 1) : rank > 0 ? NAN : 0.0;
+    });
+    const Tensor here = kiln::bind(row("extremal_here"), {&x, 1}, Attrs(row("extremal_here")))[0];
+    CHECK(element(here, 0) == (rank == 0 ? 1 : 0));
+    CHECK(element(here, 1) == (rank == 1 ? 1 : 0));
+  });
+}
+
+TEST_CASE("the halves of allreduce give what allreduce gives, under the same names", "[collective]") {
+  ThreadRanks ranks(2);
+  ranks.run([&](int rank) {
+    const Op &start = core_ops().allreduce_start, &wait = core_ops().allreduce_wait;
+    const Tensor a = real({2, 3}, rank), b = real({}, 5 + rank);
+    const std::vector<Tensor> both{ops::transpose(a, 0, 1), b};
+    Tensors operands =
+        kiln::bind(start, both, attrs_of(start, {{"op", text("sum")}, {"names", text("a\nb")}}));
+    // What was begun has the elements of then.
+    operands.append(both.begin(), both.end());
+    const Tensor before = ops::clone(a);
+    ops::fill_(a, Tensor::number(0.0));
+    const Tensors reduced = kiln::bind(wait, operands, Attrs(wait));
+    const auto whole = [&](const Tensor& x, const char* name) {
+      return kiln::bind(row("allreduce"), {&x, 1},
+                        attrs_of(row("allreduce"), {{"op", text("sum")}, {"name", text(name)}}))[0];
+    };
+    CHECK(same_bits(reduced[0], whole(ops::clone(ops::transpose(before, 0, 1)), "a")));
+    CHECK(same_bits(reduced[1], whole(b, "b")));
+  });
+  CHECK(ranks.submitted(0) == std::vector<std::string>{"a b", "a", "b"});
+}
+
+TEST_CASE("gradients of collectives go by names of their own", "[collective]") {
+  ThreadRanks ranks(2);
+  ranks.run([&](int rank) {
+    const Op& op = row("allreduce");
+    const Tensor x = real({2}, rank);
+    set_requires_grad(x, true);
+    const Tensor named = kiln::bind(op, {&x, 1}, attrs_of(op, {{"name", text("x")}}))[0];
+    const Tensor placed = kiln::bind(op, {&x, 1}, attrs_of(op, {{"place", text("f.kiln:2:3")}}))[0];
+    grads({ops::sum(named * placed)}, {x}, {}, false, false, true);
+  });
+  const std::vector<std::string> submitted = ranks.submitted(0);
+  REQUIRE(submitted.size() == 4);
+  CHECK(submitted[0] == "x");
+  CHECK(submitted[1] == "f.kiln:2:3");
+  CHECK(std::set<std::string>{submitted[2], submitted[3]} ==
+        std::set<std::string>{"x.grad", "f.kiln:2:3 (gradient)"});
+  CHECK(ranks.submitted(1) == submitted);
+}
+
+TEST_CASE("what has no derivative over ranks says so", "[collective]") {
+  for (const char* word : {"product", "adasum"}) {
+    const Tensor x = real({2}, 1);
+    set_requires_grad(x, true);
+    const Tensor y =
+        kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"op", text(word)}}))[0];
+    CHECK_THROWS_AS(grads({ops::sum(y)}, {x}, {}, false, false, true), OpError);
+  }
+}
