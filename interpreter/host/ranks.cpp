@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dist/launch/rank.h"
 #include "interpreter/host/packed_value.h"
 #include "interpreter/host/rank_job.h"
 #include "interpreter/shadow.h"
@@ -54,7 +55,7 @@ Value is_joined(Interpreter&, Args) { return rank_controller() != nullptr; }
 
 Value places(Interpreter&, Args) {
   joined_controller();
-  const RankPlace at = rank_place();
+  const kiln::dist::RankPlace at = rank_place();
   return tuple_value({at.rank, at.size, at.local_rank, at.local_size, at.cross_rank, at.cross_size});
 }
 
@@ -158,6 +159,7 @@ Value unpack(Interpreter&, Args a) {
   return unpacked({view.bytes(), view.byte_count()});
 }
 
+Value has_transport(Interpreter&, Args a) { return kiln::dist::has_transport(text_argument(a[0], "name")); }
 Value transport(Interpreter&, Args) { return Value(joined_controller().transport_name()); }
 
 Value record(Interpreter&, Args) {
@@ -207,6 +209,8 @@ constexpr NativeDef kNatives[] = {
      "The value that `dist_pack` was given.\n>>> dist_unpack(dist_pack([1, (\"a\", 2.5), none]))\n[1, ('a', "
      "2.5), none]",
      unpack},
+    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\" or \"shm\" here?",
+     has_transport},
     {"dist_transport()", "What connects the ranks of this job.", transport},
     {"dist_record()", "Begins to record what collectives take time.", record},
     {"dist_recorded()", "Ends the recording: a list of (name, phase, begin, end), in microseconds.",
