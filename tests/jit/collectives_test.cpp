@@ -251,3 +251,20 @@ graph functional f(%x: f32[8], %w: f32[8]) {
   CHECK(count(parts.backward, "a.grad") == 1);
   CHECK(to_string(parts.report).find("is done once, with the other ranks") != std::string::npos);
 }
+
+TEST_CASE("what runs tells how its collectives are ordered", "[jit][collectives]") {
+  const Graph graph = parse_graph(kStep);
+  CHECK(collectives_text(moved(graph)) ==
+        "2 tensors reduced over ranks in 1 bucket, begun when the last operand is there, and waited for when "
+        "something needs it");
+  CHECK(
+      collectives_text(graph) ==
+      "`allreduce` waits where it begins, since the graph runs op by op; `allreduce` waits where it begins, "
+      "since the graph runs op by op");
+  CHECK(collectives_text(parse_graph(R"(
+graph functional f(%x: f32[8]) {
+  %r = broadcast_from(%x, root=0) : f32[8]         # f.kiln:2:3
+  return %r
+}
+)")) == "`broadcast_from` (f.kiln:2) waits where it begins, since it has no halves to be moved");
+}
