@@ -2,11 +2,14 @@
 // together, batches, and the halves of allreduce.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "tensor/autograd.h"
 #include "tensor/core_ops.h"
+#include "tensor/tape/recompute.h"
 #include "tests/tensor/samples.h"
 #include "tests/tensor/thread_ranks.h"
 
@@ -214,6 +217,35 @@ TEST_CASE("gradients of collectives go by names of their own", "[collective]") {
   CHECK(std::set<std::string>{submitted[2], submitted[3]} ==
         std::set<std::string>{"x.grad", "f.kiln:2:3 (gradient)"});
   CHECK(ranks.submitted(1) == submitted);
+}
+
+TEST_CASE("a checkpoint computes again, and asks other ranks once", "[collective]") {
+  std::vector<Tensor> plain(2), kept(2);
+  for (const bool checkpointed : {false, true}) {
+    ThreadRanks ranks(2);
+    ranks.run([&](int rank) {
+      const Op& op = row("allreduce");
+      const Tensor x = real({3}, rank);
+      set_requires_grad(x, true);
+      const Ref<tape::Recompute> recompute(new tape::Recompute);
+      std::optional<tape::Recompute::Scope> scope;
+      if (checkpointed) scope.emplace(*recompute);
+      const Tensor all = ops::exp(x);
+      const Tensor reduced =
+          kiln::bind(op, {&all, 1}, attrs_of(op, {{"op", text("max")}, {"name", text("a")}}))[0];
+      const Tensor y = ops::sin(reduced) * x;
+      // Written in place it is a step of its own.
+      kiln::bind_inplace(op, {&y, 1}, attrs_of(op, {{"name", text("y")}}));
+      const Tensor total = ops::sum(ops::sin(y));
+      scope.reset();
+      (checkpointed ? kept : plain)[at(rank)] = grads({total}, {x}, {}, false, false, true)[0];
+    });
+    const std::vector<std::string> submitted = ranks.submitted(0);
+    CHECK(std::count(submitted.begin(), submitted.end(), "a") == 1);
+    CHECK(std::count(submitted.begin(), submitted.end(), "y") == 1);
+    CHECK(std::count(submitted.begin(), submitted.end(), "a.grad") > 0);
+  }
+  for (std::size_t r = 0; r < 2; ++r) CHECK(same_bits(plain[r], kept[r]));
 }
 
 TEST_CASE("what has no derivative over ranks says so", "[collective]") {
