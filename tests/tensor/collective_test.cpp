@@ -202,3 +202,13 @@ TEST_CASE("what has no derivative over ranks says so", "[collective]") {
     CHECK_THROWS_AS(grads({ops::sum(y)}, {x}, {}, false, false, true), OpError);
   }
 }
+
+TEST_CASE("a name of two lines is refused", "[collective]") {
+  const Tensor x = real({2}, 1);
+  try {
+    kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"name", text("a\nb")}}));
+    FAIL();
+  } catch (const OpError& error) {
+    CHECK(error.message() == "allreduce: 2 names for 1 tensor");
+  }
+}
