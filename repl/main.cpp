@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "dist/launch/remote_command.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/host/rank_job.h"
@@ -19,6 +20,8 @@
 #include "repl/options.h"
 #include "repl/paths.h"
 #include "repl/prompt.h"
+#include "repl/rank_session.h"
+#include "repl/run_ranks.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
@@ -107,7 +110,7 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test", "explain"});
+  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -127,17 +130,25 @@ int run_session(const CommandLine& line) {
   interp::set_checking(line.check);
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
   cuda::use_code_store({jit::cached_code, jit::keep_code});
-  Session session(session_options(line, prompt && terminal));
+  Session::Options options = session_options(line, prompt && terminal);
+  RankErrors errors(options.err);
+  if (dist::launcher_link() != nullptr && !prompt)
+    options.err = [&](std::string_view text) { errors.write(text); };
+  Session session(std::move(options));
   session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);
+    errors.finish(result.exit_code != kExitDone);
     // The end of the session waits for nothing more either, as for what is compiled behind the program.
     if (result.status == Status::Interrupted && !line.prompt_after) kiln::interrupt_requested.store(true);
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
     if (!line.prompt_after || result.status == Status::Quit) return differs ? kExitError : result.exit_code;
   }
-  return terminal ? run_prompt(session) : run_piped(session);
+  if (follows_entries()) return follow_entries(session);
+  const int code = terminal ? run_prompt(session) : run_piped(session);
+  end_entries(code);
+  return code;
 }
 
 int run(const CommandLine& line) {
@@ -158,15 +169,27 @@ int run(const CommandLine& line) {
       to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
                             !line.no_color && wants_color(STDOUT_FILENO)));
       return kExitDone;
+    case Mode::Run:
+      return run_ranks(line);
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:
       break;
   }
+  const RankConnection connection(line);
   const int code = run_session(line);
   // Ranks of a program that failed are not waited for.
   interp::leave_ranks(code == kExitDone);
   return code;
+}
+
+// A rank that was started on another host has its arguments packed.
+std::vector<const char*> arguments_of(int argc, char** argv) {
+  static const std::vector<std::string> words =
+      dist::unpacked_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return arguments;
 }
 
 // Results that could not be written are an error, also when only the last flush finds out.
@@ -203,7 +226,7 @@ int main(int argc, char** argv) {
   CommandLine line;
   try {
     check_processor();
-    line = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+    line = parse_command_line(arguments_of(argc, argv));
     apply_settings(line);
     return leave(run(line));
   } catch (const UsageError& error) {

@@ -7,6 +7,7 @@
 
 #include "interpreter/capture/backend.h"
 #include "lang/diagnostic.h"
+#include "repl/run_ranks.h"
 
 namespace kiln::repl {
 namespace {
@@ -54,8 +55,11 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 4> kTools{
-    {{"fmt", Mode::Format}, {"check", Mode::Check}, {"test", Mode::Test}, {"explain", Mode::Explain}}};
+constexpr std::array<Tool, 5> kTools{{{"run", Mode::Run},
+                                      {"fmt", Mode::Format},
+                                      {"check", Mode::Check},
+                                      {"test", Mode::Test},
+                                      {"explain", Mode::Explain}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -76,6 +80,7 @@ class Reader {
 
   CommandLine read() {
     if (!rest_.empty()) read_tool(rest_.front());
+    if (line_.mode == Mode::Run) return run_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -98,6 +103,13 @@ class Reader {
       tool_ = tool.name;
       ++at_;
     }
+  }
+
+  // All that follows belongs to the job, unless it asks for help.
+  CommandLine run_line() {
+    line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
+    if (line_.arguments == std::vector<std::string>{"--help"}) line_.mode = Mode::Help;
+    return std::move(line_);
   }
 
   void read_option(std::string_view argument) {
@@ -164,6 +176,7 @@ std::string usage_text() {
       "kiln [options] file args…     run a program\n"
       "kiln [options] -              run a program from standard input\n"
       "kiln [options] -e code        run code\n"
+      "kiln run -n 4 file args…      run a program, or without a file the prompt, as ranks of one job\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
@@ -177,6 +190,7 @@ std::string usage_text() {
     if (option.meaning.empty()) continue;
     text += fmt::format("  {:<18} {}\n", fmt::format("{} {}", option.name, option.value), option.meaning);
   }
+  text += "\noptions of `kiln run`, which stand before the others:\n" + run_usage();
   return text + "\nexit codes: 0 done, 1 uncaught error, 2 wrong usage or syntax, 130 interrupted\n";
 }
 

@@ -9,7 +9,7 @@
 
 namespace kiln::repl {
 
-enum class Mode { Prompt, Script, Code, Format, Check, Test, Explain, Version, Help };
+enum class Mode { Prompt, Run, Script, Code, Format, Check, Test, Explain, Version, Help };
 
 struct CommandLine {
   Mode mode = Mode::Prompt;

@@ -16,6 +16,7 @@
 #include "repl/pager.h"
 #include "repl/paths.h"
 #include "repl/prompt_mark.h"
+#include "repl/rank_session.h"
 #include "repl/terminal.h"
 #include "repl/version.h"
 #include "repl/work_note.h"
@@ -97,7 +98,7 @@ void fit_to_terminal(Session& session) {
 // Evaluates; true when the conversation is over.
 bool take(Session& session, const std::string& entry, int& exit_code) {
   kiln::interrupt_requested.store(false);
-  const Result result = session.eval(entry);
+  const Result result = eval_on_ranks(session, entry, [&] { return session.eval(entry); });
   std::fflush(stdout);
   if (result.status == Status::Incomplete) std::fputs("the entry is not complete\n", stderr);
   if (result.status != Status::Quit) return false;
@@ -167,7 +168,7 @@ int run_piped(Session& session) {
   while (const auto entry = reader.read()) {
     if (trim(*entry).empty()) continue;
     // What the end of input cut off is not incomplete any more: its syntax error is what there is to say.
-    const Result result = session.eval_last(*entry);
+    const Result result = eval_on_ranks(session, *entry, [&] { return session.eval_last(*entry); });
     if (exit_code == 0) exit_code = result.exit_code;
     if (result.status == Status::Quit) return result.exit_code != 0 ? result.exit_code : exit_code;
     if (result.status == Status::Interrupted) break;

@@ -67,6 +67,9 @@ Membership join_job(std::chrono::milliseconds limit) {
     membership.place = rank->place;
     membership.epoch = rank->epoch;
     membership.transport = rank->place.size == 1 ? make_self_transport() : connect(*rank, limit);
+    membership.transport->on_end([] {
+      if (the_link != nullptr) the_link->on_lost({});
+    });
     the_link->on_lost(
         [transport = membership.transport.get()](const std::vector<int>& ranks, const std::string& why) {
           transport->lose(ranks, why);

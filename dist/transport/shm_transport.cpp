@@ -168,6 +168,7 @@ class ShmTransport final : public Transport {
       peers_.emplace_back(memory_->ring(rank, peer), memory_->ring(peer, rank));
   }
   ~ShmTransport() override {
+    end_news();
     memory_->signal(rank_).close();
     for (int peer = 0; peer < size_; ++peer) memory_->signal(peer).notify();
   }

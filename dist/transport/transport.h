@@ -7,12 +7,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kiln::dist {
@@ -39,7 +41,7 @@ class Transport {
   Transport() = default;
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
-  virtual ~Transport() = default;
+  virtual ~Transport() { end_news(); }
 
   virtual std::string_view name() const = 0;  // "gloo" "mpi" "shm" "threads" "self"
   virtual int rank() const = 0;
@@ -61,8 +63,14 @@ class Transport {
   /// From any thread: every wait for what is not done, now and later, throws PeerLost with these ranks. The
   /// first call counts.
   void lose(std::vector<int> ranks, const std::string& why);
+  /// `stop` is called before the transport is gone: after it, nobody calls `lose` any more.
+  void on_end(std::function<void()> stop) { end_of_news_ = std::move(stop); }
 
  protected:
+  /// The first thing that destructors of transports do whose `notify` is their own.
+  void end_news() {
+    if (const auto stop = std::exchange(end_of_news_, {})) stop();
+  }
   /// Throws what `interrupt` or `lose` asked for.
   void check() const;
 
@@ -84,6 +92,7 @@ class Transport {
   std::uint32_t wakes_seen_ = 0;  // of the communication thread
   std::atomic<bool> ended_{false};
   std::unique_ptr<PeerLost> lost_;  // null after `interrupt`
+  std::function<void()> end_of_news_;
 };
 
 /// A transfer that has begun. Destroying one that is not done cancels it; what arrives for it later is

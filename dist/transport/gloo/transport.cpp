@@ -159,7 +159,10 @@ class GlooTransport final : public Transport {
     context_->setTimeout(options.limit);
     context_->connectFullMesh(store, device);
   }
-  ~GlooTransport() override { context_->closeConnections(); }
+  ~GlooTransport() override {
+    end_news();
+    context_->closeConnections();
+  }
 
   std::string_view name() const override { return "gloo"; }
   int rank() const override { return context_->rank; }
