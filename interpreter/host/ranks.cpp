@@ -77,9 +77,9 @@ Value place(Interpreter& interpreter, Args) {
 
 kiln::Collective::Kind kind_argument(const Value& v) {
   const std::string& word = text_argument(v, "kind");
-  if (word == "allgather") return kiln::Collective::Kind::AllGather;
-  if (word == "broadcast") return kiln::Collective::Kind::Broadcast;
-  if (word == "alltoall") return kiln::Collective::Kind::AllToAll;
+  if (word == "all rows") return kiln::Collective::Kind::AllGather;
+  if (word == "root") return kiln::Collective::Kind::Broadcast;
+  if (word == "exchange") return kiln::Collective::Kind::AllToAll;
   return kiln::Collective::Kind::ReduceScatter;
 }
 
@@ -197,7 +197,9 @@ constexpr NativeDef kNatives[] = {
      "Where the program is, as collectives are called that have no name: \"train.kiln:41:7\".", place},
     {"dist_start(kind, x, process_set, name, place, root=0, splits=none, rows=0, prescale=1.0, "
      "postscale=1.0)",
-     "Begins a collective that is no reduction to all; gives a ticket for `dist_wait`.", start},
+     "Begins a collective of a kind, \"all rows\", \"root\", \"exchange\" or \"share\"; gives a ticket for "
+     "`dist_wait`.",
+     start},
     {"dist_poll(ticket)", "Is what `dist_start` began done? Never waits.", poll},
     {"dist_wait(ticket)", "A list of the results of what `dist_start` began, once.", wait},
     {"dist_barrier(process_set, place)", "`dist.barrier`.", barrier},
