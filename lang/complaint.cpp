@@ -300,6 +300,8 @@ class Complaint {
     }
     const bool in_function = rule() == Rule::Function || rule() == Rule::Definition;
     if (kind == Tok::Colon && in_function) return "the body stands in braces: `fn f(x) { … }`";
+    if (in_function && failure_.expected == Tok::LeftParen)
+      return "parameters stand in parentheses: `fn f(x) = …`, and without a name `x => …`";
     if (kind == Tok::Arrow) return "an anonymous function is written `x => e`";
     if (kind == Tok::If && failure_.expected == Tok::End)
       return "a value that depends is written `a if c else b`";
@@ -328,7 +330,10 @@ class Complaint {
       return "a command of the prompt begins with `:`, as `:timeit e`";
     if (now == "//" || (now == "/" && !has_before())) return "a comment begins with `#`";
     if (before().kind == Tok::FString && adjacent()) return "inside an f-string use the other kind of quotes";
+    if (before().kind == Tok::String && adjacent() && found().kind == Tok::Name)
+      return "inside a string use the other kind of quotes";
     const bool string = found().kind == Tok::String || found().kind == Tok::FString;
+    if (string && before().kind == Tok::String) return "texts are joined by `+`";
     if (string && adjacent() && before().kind == Tok::Name) {
       return "before a string only `f` can stand; a backslash in it is written `\\\\`";
     }

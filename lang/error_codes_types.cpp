@@ -25,7 +25,7 @@ area(2))",
 area(2, 3))"},
     {"K0303", "TypeError",
      "`*` takes at most * argument*, got *\n`*` takes no arguments, got *\n* takes at most * argument* by "
-     "position, got *",
+     "position, got *\n* is one argument, got several numbers",
      "a call with too many arguments",
      "More arguments were given than there are parameters. Parameters behind a `*` in the "
      "signature are given by name.",

@@ -90,6 +90,7 @@ constexpr std::array kHelp = std::to_array<Name>({
 // Modules of Python, the longer names first.
 constexpr std::array kModules = std::to_array<Name>({
     {"torch.nn.functional", kTensorsNeedNoModule},
+    {"nn.functional", kTensorsNeedNoModule},
     {"torch.nn", "write `import nn`"},
     {"torch.optim", "write `import optim`"},
     {"torch.utils.data", "write `import data`"},

@@ -1,5 +1,7 @@
 #include "repl/completion.h"
 
+#include <algorithm>
+
 #include "lang/operators.h"
 #include "repl/completion/sources.h"
 
@@ -37,7 +39,11 @@ All at_word(Session& session, const CursorText& text) {
     return names_of_module(session, module);
   if (text.last_is("import") || text.last_is("from")) return modules();
   if (All found = at_product(session, text); !found.empty()) return found;
-  All all = arguments(session, text);
+  All all = values(session, text);
+  const bool is_value = std::any_of(
+      all.begin(), all.end(), [&](const Candidate& each) { return each.text.starts_with(text.word()); });
+  if (is_value) return all;
+  all = arguments(session, text);
   All others = names(session, text);
   all.insert(all.end(), others.begin(), others.end());
   return all;
@@ -60,9 +66,11 @@ Candidates candidates(Session& session, std::string_view text, std::size_t curso
   if (start != std::string_view::npos && start < cursor && text[start] == ':')
     return command_candidates(session, text, cursor);
   const CursorText at(text, cursor);
-  // In a comment, and behind a number, no name begins.
-  const bool is_number = !at.word().empty() && at.word().front() >= '0' && at.word().front() <= '9';
-  if (at.in_comment() || is_number) return {cursor, {}};
+  const bool in_number = !at.word().empty() && at.word().front() >= '0' && at.word().front() <= '9';
+  const bool after_number = !at.tokens().empty() && at.tokens().back().kind == lang::TokenClass::Number &&
+                            at.tokens().back().end == at.word_begin();
+  // In a comment, and in or behind a number, no name begins.
+  if (at.in_comment() || in_number || after_number) return {cursor, {}};
   All found = chosen(at_word(session, at), at.word());
   tell_names(session, found);
   return {at.word_begin(), std::move(found)};

@@ -99,9 +99,6 @@ std::map<const Op*, std::string> kernel_texts(const jit::Graph& a, const jit::Gr
   return texts;
 }
 
-constexpr std::string_view kEqual = "they are equal\n";
-constexpr std::string_view kRenamed = "they are equal up to renaming and the order of independent nodes\n";
-
 }  // namespace
 
 std::string diff_view(Session& session, const jit::Graph& a, const jit::Graph& b) {
@@ -110,8 +107,9 @@ std::string diff_view(Session& session, const jit::Graph& a, const jit::Graph& b
     const auto found = kernels.find(&op);
     return found == kernels.end() ? std::string() : found->second;
   });
-  if (text.empty()) return std::string(jit::same_text(a, b) ? kEqual : kRenamed);
-  return difference_view(session, text);
+  if (!text.empty()) return difference_view(session, text);
+  return jit::same_text(a, b) ? "the graphs are equal\n"
+                              : "the graphs are equal up to renaming and the order of independent nodes\n";
 }
 
 std::string stage_diff_view(Session& session, const interp::Value& a, const interp::Value& b,
@@ -120,13 +118,13 @@ std::string stage_diff_view(Session& session, const interp::Value& a, const inte
     return diff_view(session, interp::graph_of(a), interp::graph_of(b));
   const auto text_of = [&](const interp::Value& v) { return session.interpreter().str(v); };
   const std::string first = text_of(a), second = text_of(b);
-  if (first == second) return std::string(kEqual);
+  if (first == second) return "the texts are equal\n";
   const bool is_machine_code = stage == "asm";
   const std::string text =
       jit::diff_texts(first, second, is_machine_code ? jit::Names::Registers : jit::Names::Values);
   if (!text.empty()) return difference_view(session, text);
   return is_machine_code ? "the instructions are equal but for the names of registers and labels\n"
-                         : "they are equal up to renaming\n";
+                         : "the texts are equal up to renaming\n";
 }
 
 }  // namespace kiln::repl

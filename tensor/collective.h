@@ -62,7 +62,7 @@ class Collectives {
   Tensors run(Collective collective);
 };
 
-// Who carries out collectives now: where nobody was set, a job of this one process.
+// Those of the job that this process is in: of this process alone, until others are set.
 Collectives& collectives();
 // It must live on until it is replaced. Null: this process is alone.
 void set_collectives(Collectives* collectives);
@@ -72,9 +72,10 @@ std::uint64_t start_collectives(std::vector<Collective> started);
 // How often this thread has started collectives. What has begun with other ranks cannot be begun anew.
 std::uint64_t count_of_starts();
 
-// Another number whenever ranks, or members of process sets, may be others: who sees to that says so. What
-// was found out under the same number still holds.
+// Counts how often ranks, or the members of process sets, may have changed. What was read of them holds while
+// the count is the same.
 std::uint64_t membership_version();
+// To be called where they change; `set_collectives` does.
 void membership_changed();
 
 }  // namespace kiln

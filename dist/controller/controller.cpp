@@ -65,6 +65,14 @@ Signature signature_of(std::span<const Collective> group) {
   return signature;
 }
 
+void check_op(const Signature& signature) {
+  if (signature.op != ReduceOp::Adasum || is_float(signature.tensors.front().dtype)) return;
+  throw OpError(ErrorKind::DType,
+                fmt::format("{}: Adasum is for floats, not for {}", spoken_name(signature),
+                            signature.tensors.front().text()),
+                {0}, "convert first: x.float(), or take op=dist.Sum");
+}
+
 // Collectives that follow each other in one group are one for the ranks.
 std::size_t end_of_group(std::span<const Collective> all, std::size_t begin) {
   std::size_t end = begin + 1;
@@ -122,6 +130,7 @@ std::shared_ptr<Controller::Entry> Controller::entry_of(std::span<Collective> gr
   auto entry = std::make_shared<Entry>();
   const Collective& first = group.front();
   entry->signature = signature_of(group);
+  check_op(entry->signature);
   entry->name.base = first.name.empty() ? first.place : first.name;
   if (first.name.empty()) entry->name.occurrence = ++occurrences_[{first.process_set, first.place}];
   for (Collective& each : group) {
@@ -181,22 +190,28 @@ std::vector<std::shared_ptr<Controller::Entry>> Controller::wait_for(std::uint64
   const auto undone = [&] {
     return std::ranges::find_if(entries, [](const auto& each) { return !each->is_done; });
   };
-  while (!changed_.wait_for(lock, kNap, [&] { return undone() == entries.end(); })) {
-    check_interrupt();
-    if (waiting_ == (*undone())->name) continue;
-    waiting_ = (*undone())->name;
-    is_waiting_told_ = false;
-    transport_->wake();
+  try {
+    while (!changed_.wait_for(lock, kNap, [&] { return undone() == entries.end(); })) {
+      check_interrupt();
+      set_waiting((*undone())->name);
+    }
+  } catch (...) {
+    set_waiting(std::nullopt);
+    throw;
   }
-  if (waiting_) {
-    waiting_.reset();
-    is_waiting_told_ = false;
-  }
+  set_waiting(std::nullopt);
   tickets_.erase(ticket);
   for (const auto& entry : entries) {
     if (entry->refusal) raise(*entry->refusal);
   }
   return entries;
+}
+
+void Controller::set_waiting(std::optional<Name> name) {
+  if (waiting_ == name) return;
+  waiting_ = std::move(name);
+  is_waiting_told_ = false;
+  transport_->wake();
 }
 
 Tensors Controller::wait(std::uint64_t ticket) {

@@ -79,6 +79,7 @@ class Controller final : public Collectives {
   std::uint64_t submit(std::vector<std::shared_ptr<Entry>> entries);
   std::int64_t run_plain(Signature signature, const std::string& base, bool is_counted);
   std::vector<std::shared_ptr<Entry>> wait_for(std::uint64_t ticket);
+  void set_waiting(std::optional<Name> name);
   void check_member(int process_set) const;
   void check_running() const;
   const std::vector<int>& set(int process_set) const;

@@ -15,8 +15,9 @@ enum class Item : std::uint8_t { Submission, Known, Waiting, Going, Leaving };
 // What a message of rank 0 is.
 enum class Answer : std::uint8_t { Response, Goodbye };
 
-// Tags below are the control messages'.
+// Tags below are the control messages'; MPI has tags of 31 bits.
 constexpr std::uint64_t kFirstTag = 16;
+constexpr std::uint64_t kTags = std::uint64_t{1} << 30U;
 constexpr std::chrono::milliseconds kBeat{1000};
 
 std::string key_of(const Name& name, const Signature& signature) {
@@ -238,7 +239,7 @@ void Controller::perform(Response response) {
 void Controller::perform_together(std::uint64_t number, std::vector<Work>& works,
                                   const std::vector<std::shared_ptr<Entry>>& entries) {
   const std::int64_t begin = microseconds_now();
-  dist::perform(*transport_, kFirstTag + number, works);
+  dist::perform(*transport_, kFirstTag + number % kTags, works);
   const std::int64_t end = microseconds_now();
   const bool are_recorded = spans_.are_recorded();
   const std::lock_guard lock(mutex_);

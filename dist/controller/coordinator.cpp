@@ -34,6 +34,7 @@ Coordinator::Coordinator(int size, Settings settings)
   std::vector<int> all(static_cast<std::size_t>(size));
   std::iota(all.begin(), all.end(), 0);
   sets_[0] = std::move(all);
+  for (Rank& each : ranks_) each.heard = Clock::now();
 }
 
 Coordinator::Pending& Coordinator::pending(const Name& name, int process_set, Clock::time_point now) {
@@ -186,19 +187,14 @@ const Agreement& Coordinator::agreement_of(const Performed& each) const {
 
 // Allreduces that are alike share a buffer; what the elements come to does not depend on it.
 void Coordinator::fuse(std::vector<Response>& responses, Response response) {
-  const auto bytes = [&](const Response& r) {
-    std::size_t sum = 0;
-    for (const Performed& each : r.performed) {
-      for (const TensorSpec& spec : agreement_of(each).call.tensors) sum += spec.bytes();
-    }
-    return sum;
-  };
   if (!response.is_refusal()) {
     const Agreement& wanted = agreement_of(response.performed.front());
+    for (const TensorSpec& spec : wanted.call.tensors) response.bytes += spec.bytes();
     for (Response& other : responses) {
       if (other.is_refusal() || !can_share_buffer(agreement_of(other.performed.front()), wanted)) continue;
-      if (bytes(other) + bytes(response) > settings_.fusion_bytes) continue;
+      if (other.bytes + response.bytes > settings_.fusion_bytes) continue;
       other.performed.push_back(std::move(response.performed.front()));
+      other.bytes += response.bytes;
       return;
     }
   }

@@ -2,6 +2,7 @@
 // fail.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -26,7 +27,9 @@ struct Response {
   Name failed;
   int failed_set = 0;
   Refusal refusal;
-  std::vector<int> ranks;  // who takes part; not sent
+  // Not sent.
+  std::vector<int> ranks;  // who takes part
+  std::size_t bytes = 0;   // of all tensors
 
   bool is_refusal() const { return performed.empty(); }
 };

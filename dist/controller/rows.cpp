@@ -69,6 +69,21 @@ std::vector<std::int64_t> own_rows(const Signature& s, std::size_t count) {
   return rows;
 }
 
+// Of alltoall: no rank gets more rows than it says.
+std::optional<Refusal> refuse_totals(const Name& name, const std::vector<int>& ranks,
+                                     const Submissions& submitted, const RowsByRank& by_rank) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    std::int64_t arriving = 0;
+    for (const auto& rows : by_rank) arriving += rows[i];
+    if (submitted[i]->total == kUnstated || submitted[i]->total >= arriving) continue;
+    return Refusal{ErrorKind::Shape,
+                   fmt::format("alltoall {}: rank {} says that it gets {} rows, and gets {}", name.text(),
+                               ranks[i], submitted[i]->total, arriving),
+                   ""};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string shapes_text(const Signature& s) {
@@ -86,9 +101,9 @@ std::variant<RowsByRank, Refusal> rows_by_rank(const Name& name, const std::vect
     if (auto refusal = refuse_splits(name, ranks, submitted)) return *std::move(refusal);
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) by_rank.push_back(own_rows(*submitted[i], ranks.size()));
-  if (kind != Kind::Alltoall) {
-    if (auto refusal = refuse_sums(name, ranks, submitted, by_rank)) return *std::move(refusal);
-  }
+  auto refusal = kind == Kind::Alltoall ? refuse_totals(name, ranks, submitted, by_rank)
+                                        : refuse_sums(name, ranks, submitted, by_rank);
+  if (refusal) return *std::move(refusal);
   return by_rank;
 }
 

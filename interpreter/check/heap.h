@@ -22,8 +22,9 @@ namespace kiln::interp::check {
 class UnknownContents {
  public:
   void add(const Value& container) { values_.emplace(container.object(), container); }
-  bool contains(const Value& v) const { return v.is_counted() && values_.contains(v.object()); }
-  bool empty() const { return values_.empty(); }
+  bool contains(const Value& v) const {
+    return !values_.empty() && v.is_counted() && values_.contains(v.object());
+  }
 
  private:
   std::unordered_map<const Object*, Value> values_;

@@ -55,7 +55,9 @@ void Machine::begin_again() {
 Machine::Way Machine::enter(Course& course, Frame* frame) {
   entered_.insert(frame->code);
   heads_.erase(heads_.lower_bound({frame, 0}), heads_.upper_bound({frame, SIZE_MAX}));
-  if (std::count(forked_.begin(), forked_.end(), frame->code) == 0 || frame == course.base) return Way::Goes;
+  const bool has_parted = std::any_of(forked_.begin(), forked_.end(),
+                                      [&](const Frame* each) { return each->code == frame->code; });
+  if (!has_parted || frame == course.base) return Way::Goes;
   vm_.leave_frames(frame);
   return skip(course, vm_.frame());
 }

@@ -100,6 +100,7 @@ class Machine final : public Watcher {
   Way leave(Course& course, Frame* frame, const std::exception_ptr& error);
   Way leave_path(Course& course, const std::exception_ptr& error);
   void report(Failure& failure);
+  bool comes_for_certain(const Frame* frame) const;
 
   Vm& vm_;
   Watcher* before_;
@@ -111,8 +112,9 @@ class Machine final : public Watcher {
   std::map<std::pair<const Code*, std::size_t>, int> iterations_;  // of all calls
   std::map<std::pair<const Frame*, std::size_t>, Head> heads_;
   std::map<const Frame*, bool> leaving_;  // frames whose clean-up runs: is the whole path left?
-  std::vector<const Code*> forked_;       // codes of the frames in which ways have parted
-  std::int64_t left_;                     // instructions that may still run
+  std::set<std::pair<const Frame*, const Handler*>> caught_;  // under way on a way without an error
+  std::vector<const Frame*> forked_;                          // frames in which ways have parted
+  std::int64_t left_;                                         // instructions that may still run
   bool has_ended_ = false;
 };
 

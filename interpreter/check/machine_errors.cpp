@@ -1,4 +1,6 @@
 // Errors: what is reported, what is silent, and where the run goes on.
+#include <algorithm>
+
 #include "interpreter/check/machine.h"
 #include "interpreter/check/operands.h"
 #include "interpreter/check/path_ended.h"
@@ -27,6 +29,15 @@ std::exception_ptr end_of_path() {
   return std::make_exception_ptr(lang::UserError({"Error", "this way through the program ends", {}, "", {}}));
 }
 
+// Of the instruction that comes in this frame; null when none answers its errors.
+const Handler* catching(const Frame& frame) {
+  const auto place = static_cast<std::uint32_t>(frame.place());
+  for (const Handler& each : frame.code->handlers) {
+    if (!each.cleanup && place >= each.begin && place < each.end) return &each;
+  }
+  return nullptr;
+}
+
 // What depends on the machine that the program runs on, or is our own fault.
 bool is_of_this_run(const lang::Diagnostic& diagnostic, Opcode op) {
   const std::string& kind = diagnostic.kind;
@@ -42,9 +53,21 @@ Machine::Way Machine::skip(Course& course, Frame* frame) {
   const Opcode op = frame->code->opcode_at(frame->place());
   if (op == Opcode::NextFor || is_branch(op)) return fork(course);
   if (op == Opcode::Throw) return leave_path(course, end_of_path());
+  const Handler* const handler = catching(*frame);
+  const std::size_t place = frame->place();
   give_unknown(*frame, contents_);
-  ++frame->pc;
-  return Way::Goes;
+  if (handler == nullptr || !caught_.emplace(frame, handler).second) {
+    ++frame->pc;
+    return Way::Goes;
+  }
+  // It may have failed. What follows in the same `try` may fail, too, and is not asked again.
+  struct Asked {
+    std::set<std::pair<const Frame*, const Handler*>>& all;
+    std::pair<const Frame*, const Handler*> here;
+    ~Asked() { all.erase(here); }
+  } const asked{caught_, {frame, handler}};
+  return fork_into(course,
+                   {{place + 1, {}}, {handler->target, {{handler->target_register, unknown_value()}}}});
 }
 
 // In a handler of C++, for what the instruction of `frame` threw.
@@ -76,7 +99,7 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
     leaving_[vm_.frame()] = false;
     return Way::Goes;
   }
-  if (is_deliberate(op) && !forked_.empty()) return leave_path(course, error);
+  if (is_deliberate(op) && !comes_for_certain(frame)) return leave_path(course, error);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {
@@ -124,6 +147,14 @@ Machine::Way Machine::leave_path(Course& course, const std::exception_ptr& error
     }
   }
   throw PathEnded();
+}
+
+// Were all branches before it certain? For what the library says, those since the program called it: it
+// refuses that call.
+bool Machine::comes_for_certain(const Frame* frame) const {
+  if (!is_library(*frame)) return forked_.empty();
+  while (frame >= vm_.frames_begin() && is_library(*frame)) --frame;
+  return std::none_of(forked_.begin(), forked_.end(), [frame](const Frame* each) { return each > frame; });
 }
 
 void Machine::report(Failure& failure) {

@@ -120,7 +120,7 @@ void Machine::go(Frame* frame, const State& before, const Branch& branch, Course
   put_back(before, frame);
   frame->pc = frame->code->instructions.data() + branch.place;
   for (const auto& [r, value] : branch.registers) frame->base[r] = value;
-  forked_.push_back(frame->code);
+  forked_.push_back(frame);
   try {
     run(way);
   } catch (const PathEnded&) {
@@ -176,9 +176,9 @@ void Machine::widen(Frame* frame) {
   const bool is_exact = head.passed <= (is_library ? kLibraryIterations : kExactIterations);
   const bool is_new = is_library || ++iterations_[{frame->code, frame->place()}] <= kAllIterations;
   if (is_exact && is_new) return;
-  Value& state = frame->base[frame->pc->a];
   const bool is_for = frame->code->opcode_at(frame->place()) == Opcode::NextFor;
-  if (is_for && state.is(Tag::Iterator)) state = unknown_value();  // what it has passed is not put back
+  // What an iterator has passed is not put back.
+  if (is_for && frame->base[frame->pc->a].is(Tag::Iterator)) frame->base[frame->pc->a] = unknown_value();
   State now = capture(frame);
   if (!head.held) {
     head.held = std::move(now);

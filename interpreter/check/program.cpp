@@ -40,13 +40,28 @@ std::vector<lang::Diagnostic> mistakes_of_text(Interpreter& interpreter, const s
   }
 }
 
+// What a parameter certainly is: a tensor where its signature says all sizes, else unknown.
+Value argument_for(const CodeParameter& parameter) {
+  const lang::Annotation* const annotation = parameter.annotation;
+  if (annotation == nullptr || !annotation->has_dims) return unknown_value();
+  const auto dtype = kiln::dtype_named(annotation->type_name);
+  kiln::Dims sizes;
+  for (const lang::DimAnnotation& dim : annotation->dims) {
+    const bool is_number =
+        dim.kind == lang::DimAnnotation::Kind::Expr && dim.expr->kind == lang::ExprKind::Int;
+    if (!is_number || !dtype) return unknown_value();
+    sizes.push_back(lang::as<lang::IntExpr>(*dim.expr).value);
+  }
+  return Value(kiln::Tensor::without_elements(sizes, *dtype, {}));
+}
+
 void call_unknown(Interpreter& interpreter, Machine& machine, const Value& function) {
   const Code& code = *function.as<Function>().code;
   std::vector<Value> arguments;
   for (const CodeParameter& parameter : code.parameters) {
     const bool is_plain = parameter.kind == lang::Parameter::Kind::Normal && !parameter.keyword_only;
     if (!is_plain || parameter.has_default) break;
-    arguments.push_back(unknown_value());
+    arguments.push_back(argument_for(parameter));
   }
   machine.begin_again();
   try {

@@ -83,11 +83,12 @@ void AtomicFile::write(const void* bytes, std::size_t n) {
 // descriptor of its own, it may be left behind. A pipe cannot be synced, which is no failure.
 void AtomicFile::sync() {
   const auto error = std::make_shared<int>(0);
-  const std::shared_ptr<const int> descriptor(new int(::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0)),
-                                              [](const int* own) {
-                                                ::close(*own);
-                                                delete own;
-                                              });
+  const int own = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) fail(errno);
+  const std::shared_ptr<const int> descriptor(new int(own), [](const int* last) {
+    ::close(*last);
+    delete last;
+  });
   run_detached([=] {
     while (::fsync(*descriptor) != 0) {
       if (errno == EINTR) continue;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "dist/launch/rank.h"
 #include "tensor/collective.h"
 #include "tensor/warning.h"
 
@@ -11,7 +12,7 @@ namespace kiln::interp {
 namespace {
 
 struct Job {
-  RankPlace place;
+  kiln::dist::RankPlace place;
   std::unique_ptr<kiln::dist::Controller> controller;
 };
 
@@ -30,7 +31,9 @@ kiln::dist::Controller::Options options() {
 void join_ranks() {
   if (job().controller) return;
   try {
-    job().controller = std::make_unique<kiln::dist::Controller>(kiln::dist::make_self_transport(), options());
+    kiln::dist::Membership joined = kiln::dist::join_job();
+    job().place = joined.place;
+    job().controller = std::make_unique<kiln::dist::Controller>(std::move(joined.transport), options());
   } catch (const kiln::dist::PeerLost& lost) {
     throw kiln::OpError(kiln::ErrorKind::RanksLost, lost.what());
   } catch (const std::runtime_error& error) {
@@ -54,6 +57,10 @@ kiln::dist::Controller& joined_controller() {
                       "call `dist.init()` first");
 }
 
-RankPlace rank_place() { return job().place; }
+kiln::dist::RankPlace rank_place() {
+  if (job().controller) return job().place;
+  if (const auto launched = kiln::dist::launched_rank()) return launched->place;
+  return kiln::dist::place_of_mpi().value_or(kiln::dist::RankPlace{});
+}
 
 }  // namespace kiln::interp

@@ -5,16 +5,9 @@
 #include <vector>
 
 #include "dist/controller/controller.h"
+#include "dist/launch/rank_place.h"
 
 namespace kiln::interp {
-
-/// Where this process stands among all ranks, among those of its host, and among those of one local rank
-/// across hosts.
-struct RankPlace {
-  int rank = 0, size = 1;
-  int local_rank = 0, local_size = 1;
-  int cross_rank = 0, cross_size = 1;
-};
 
 /// Joins the job that the launcher made, or one of this process alone; harmless where that was done. Throws
 /// OpError (RanksLost, Value).
@@ -28,6 +21,6 @@ kiln::dist::Controller* rank_controller();
 /// Likewise; throws OpError (Value), which says what to call first.
 kiln::dist::Controller& joined_controller();
 /// Of this process: as the launcher says, joined or not.
-RankPlace rank_place();
+kiln::dist::RankPlace rank_place();
 
 }  // namespace kiln::interp

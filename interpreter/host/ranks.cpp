@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "dist/launch/rank.h"
 #include "interpreter/host/packed_value.h"
 #include "interpreter/host/rank_job.h"
 #include "interpreter/shadow.h"
@@ -54,7 +55,7 @@ Value is_joined(Interpreter&, Args) { return rank_controller() != nullptr; }
 
 Value places(Interpreter&, Args) {
   joined_controller();
-  const RankPlace at = rank_place();
+  const kiln::dist::RankPlace at = rank_place();
   return tuple_value({at.rank, at.size, at.local_rank, at.local_size, at.cross_rank, at.cross_size});
 }
 
@@ -76,9 +77,9 @@ Value place(Interpreter& interpreter, Args) {
 
 kiln::Collective::Kind kind_argument(const Value& v) {
   const std::string& word = text_argument(v, "kind");
-  if (word == "allgather") return kiln::Collective::Kind::AllGather;
-  if (word == "broadcast") return kiln::Collective::Kind::Broadcast;
-  if (word == "alltoall") return kiln::Collective::Kind::AllToAll;
+  if (word == "all rows") return kiln::Collective::Kind::AllGather;
+  if (word == "root") return kiln::Collective::Kind::Broadcast;
+  if (word == "exchange") return kiln::Collective::Kind::AllToAll;
   return kiln::Collective::Kind::ReduceScatter;
 }
 
@@ -158,6 +159,7 @@ Value unpack(Interpreter&, Args a) {
   return unpacked({view.bytes(), view.byte_count()});
 }
 
+Value has_transport(Interpreter&, Args a) { return kiln::dist::has_transport(text_argument(a[0], "name")); }
 Value transport(Interpreter&, Args) { return Value(joined_controller().transport_name()); }
 
 Value record(Interpreter&, Args) {
@@ -195,7 +197,9 @@ constexpr NativeDef kNatives[] = {
      "Where the program is, as collectives are called that have no name: \"train.kiln:41:7\".", place},
     {"dist_start(kind, x, process_set, name, place, root=0, splits=none, rows=0, prescale=1.0, "
      "postscale=1.0)",
-     "Begins a collective that is no reduction to all; gives a ticket for `dist_wait`.", start},
+     "Begins a collective of a kind, \"all rows\", \"root\", \"exchange\" or \"share\"; gives a ticket for "
+     "`dist_wait`.",
+     start},
     {"dist_poll(ticket)", "Is what `dist_start` began done? Never waits.", poll},
     {"dist_wait(ticket)", "A list of the results of what `dist_start` began, once.", wait},
     {"dist_barrier(process_set, place)", "`dist.barrier`.", barrier},
@@ -207,6 +211,8 @@ constexpr NativeDef kNatives[] = {
      "The value that `dist_pack` was given.\n>>> dist_unpack(dist_pack([1, (\"a\", 2.5), none]))\n[1, ('a', "
      "2.5), none]",
      unpack},
+    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\" or \"shm\" here?",
+     has_transport},
     {"dist_transport()", "What connects the ranks of this job.", transport},
     {"dist_record()", "Begins to record what collectives take time.", record},
     {"dist_recorded()", "Ends the recording: a list of (name, phase, begin, end), in microseconds.",

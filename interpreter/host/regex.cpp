@@ -2,6 +2,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +14,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/detached_call.h"
+#include "tensor/interrupt_look.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp {
@@ -21,8 +24,8 @@ using namespace host;
 
 // How far a search may go back and try again before it is given up: some seconds.
 constexpr std::uint32_t kMostSteps = 50'000'000;
-// Characters at which matches may begin in one search: between two Ctrl-C is seen.
-constexpr std::size_t kStarts = 1U << 20U;
+// Calls back wherever a match may begin: Ctrl-C is seen there.
+constexpr std::string_view kCallBack = "(?C1)";
 constexpr std::size_t kMostKept = 256;
 
 struct FreeCode {
@@ -43,7 +46,7 @@ std::string message_of(int error) {
 }
 
 std::uint32_t options_of(const std::string& flags) {
-  std::uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_USE_OFFSET_LIMIT;
+  std::uint32_t options = PCRE2_UTF | PCRE2_UCP;
   for (const char flag : flags) {
     switch (flag) {
       case 'i':
@@ -71,8 +74,12 @@ Pattern compiled(const std::string& text, const std::string& flags) {
   if (const auto found = kept.find({text, flags}); found != kept.end()) return found->second;
   int error = 0;
   std::size_t at = 0;
-  pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(),
+  // What begins with a verb, as (*COMMIT), has it first.
+  const std::string_view before = text.starts_with("(*") ? "" : kCallBack;
+  const std::string pattern = std::string(before) + text;
+  pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR8>(pattern.data()), pattern.size(),
                                          options_of(flags), &error, &at, nullptr);
+  at -= std::min(at, before.size());
   if (code == nullptr)
     raise("ValueError", fmt::format("re: {} at {} of the pattern {}", message_of(error), at, repr_of(text)));
   const Pattern made(code, FreeCode{});
@@ -113,29 +120,42 @@ class Search {
       : code_(std::move(code)),
         options_(options),
         data_(pcre2_match_data_create_from_pattern(code_.get(), nullptr)),
-        context_(pcre2_match_context_create(nullptr)) {}
+        context_(pcre2_match_context_create(nullptr)) {
+    pcre2_set_callout(context_.get(), stops, this);
+  }
 
   // The places of what was found last: begin and end of the match and of each group.
   const std::size_t* places() const { return pcre2_get_ovector_pointer(data_.get()); }
 
-  // The library's answer for matches that begin at bytes from `at` to `last`. What takes more than some
-  // milliseconds is begun again on another thread, on a copy of the text, for Ctrl-C to leave behind.
-  int run(const std::string& text, std::size_t at, std::size_t last, std::uint32_t more) {
+  // The library's answer for matches that begin at byte `at` or behind it. What takes more than some
+  // milliseconds at one place is begun again on another thread, on a copy of the text, for Ctrl-C to leave
+  // behind. Throws OpError (Interrupted).
+  int run(const std::string& text, std::size_t at, std::uint32_t more) {
     constexpr std::uint32_t kSomeSteps = 500'000;
-    const int count = match(text, at, last, options_ | more, kSomeSteps);
-    if (count != PCRE2_ERROR_MATCHLIMIT) return count;
-    const auto again = std::make_shared<Search>(code_, options_ | more);
-    const auto answer = std::make_shared<int>();
-    kiln::run_detached([=] { *answer = again->match(text, at, last, again->options_, kMostSteps); });
-    data_.swap(again->data_);
-    return *answer;
+    int count = match(text, at, options_ | more, kSomeSteps);
+    if (count == PCRE2_ERROR_MATCHLIMIT) count = run_detached(text, at, options_ | more);
+    if (count == PCRE2_ERROR_CALLOUT) throw_interrupt();
+    return count;
   }
 
  private:
-  int match(const std::string& text, std::size_t at, std::size_t last, std::uint32_t options,
-            std::uint32_t steps) {
+  static int stops(pcre2_callout_block*, void* of) {
+    return static_cast<Search*>(of)->is_left_.load() || interrupt_came() ? PCRE2_ERROR_CALLOUT : 0;
+  }
+  int run_detached(const std::string& text, std::size_t at, std::uint32_t options) {
+    const auto again = std::make_shared<Search>(code_, options);
+    const auto answer = std::make_shared<int>();
+    try {
+      kiln::run_detached([=] { *answer = again->match(text, at, options, kMostSteps); });
+    } catch (...) {
+      again->is_left_ = true;
+      throw;
+    }
+    data_.swap(again->data_);
+    return *answer;
+  }
+  int match(const std::string& text, std::size_t at, std::uint32_t options, std::uint32_t steps) {
     pcre2_set_match_limit(context_.get(), steps);
-    pcre2_set_offset_limit(context_.get(), last);
     return pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(), at, options,
                        data_.get(), context_.get());
   }
@@ -144,6 +164,7 @@ class Search {
   std::uint32_t options_;
   std::unique_ptr<pcre2_match_data, FreeMatch> data_;
   std::unique_ptr<pcre2_match_context, FreeContext> context_;
+  std::atomic<bool> is_left_{false};
 };
 
 // All matches, or the first `limit`, from a character on.
@@ -167,14 +188,9 @@ Value regex_matches(Interpreter&, std::span<Value> a) {
   std::uint32_t after_empty = 0;
   while (at <= text.text.size() && (limit <= 0 || std::ssize(found) < limit)) {
     kiln::check_interrupt();
-    const std::size_t last = text.byte_of(text.index_of(at) + kStarts);
-    const int count = search.run(text.text, at, last, after_empty);
-    if (count == PCRE2_ERROR_NOMATCH && after_empty == 0) {
-      if (!anchor.empty() || last >= text.text.size()) break;
-      at = text.byte_of(text.index_of(last) + 1);
-      continue;
-    }
+    const int count = search.run(text.text, at, after_empty);
     if (count == PCRE2_ERROR_NOMATCH) {
+      if (after_empty == 0) break;
       // No match that takes something stands where an empty one was: on behind the next character.
       after_empty = 0;
       at = at < text.text.size() ? text.byte_of(text.index_of(at) + 1) : at + 1;

@@ -62,8 +62,11 @@ std::uint64_t position(const Value& index, std::uint64_t size, const Value& obje
   Wide at = index.as_int();
   if (at < 0) at += static_cast<Wide>(size);
   if (at < 0 || at >= static_cast<Wide>(size)) {
-    raise("IndexError", "index " + std::to_string(index.as_int()) + " is out of range for a " +
-                            std::string(type_name(object)) + " of " + std::to_string(size));
+    const bool is_next = object.is(Tag::List) && at == static_cast<Wide>(size);
+    raise("IndexError",
+          "index " + std::to_string(index.as_int()) + " is out of range for a " +
+              std::string(type_name(object)) + " of " + std::to_string(size),
+          is_next ? "indices begin at 0; a list grows by `append`" : "");
   }
   return static_cast<std::uint64_t>(at);
 }

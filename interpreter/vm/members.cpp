@@ -150,6 +150,7 @@ std::string help_with_member(const Value& object, std::string_view name,
     return "an item is read by its key: `d[\"" + std::string(name) + "\"]`";
   const bool is_plain = object.is(Tag::List) || object.is(Tag::Str) || object.is(Tag::Dict);
   if (std::string foreign = lang::foreign_method(name); is_plain && !foreign.empty()) return foreign;
+  if (object.is(Tag::Module) && is_op(name)) return "`" + std::string(name) + "` needs no module";
   const auto near = lang::nearest(name, candidates);
   if (!near.empty()) return "did you mean `" + std::string(near) + "`?";
   return object.is(Tag::Instance) ? listed_members(object.as<Instance>()) : "";

@@ -1,6 +1,7 @@
 // Owns the order that collectives of a graph must keep, so that ranks which run other graphs, or none, agree.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "jit/graph/graph.h"
@@ -27,6 +28,9 @@ std::vector<std::vector<int>> nodes_before(const Graph& graph);
 
 // May nodes change places? Not around functions of the program, which do what others see.
 bool may_reorder(const Graph& graph);
+// In words, of what runs: how collectives begin and are waited for, and why some are not moved; empty without
+// any.
+std::string collectives_text(const Graph& graph);
 // The graph with its nodes in this order, each behind those that it reads.
 Graph in_order(const Graph& graph, const std::vector<int>& order);
 

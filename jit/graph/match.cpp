@@ -83,8 +83,8 @@ std::vector<int> same_nodes(const Keys& a, const Keys& b) {
 
 int likeness(const Node& a, const Node& b) {
   if (a.outputs.size() != b.outputs.size()) return 0;
-  const bool same_place = !a.place.file.empty() && a.place == b.place;
-  return op_text(a) == op_text(b) ? (same_place ? 3 : 2) : (same_place ? 1 : 0);
+  if (op_text(a) != op_text(b)) return 0;
+  return !a.place.file.empty() && a.place == b.place ? 2 : 1;
 }
 
 constexpr std::size_t kMostPairs = 4'000'000;
@@ -141,7 +141,6 @@ void rename(Graph& b, const Graph& a, const std::vector<int>& partner) {
     const Node& like = a.nodes[static_cast<std::size_t>(partner[j])];
     for (std::size_t k = 0; k < like.outputs.size(); ++k) give(b.nodes[j].outputs[k], like.outputs[k]);
   }
-  used.insert(names_a.begin(), names_a.end());
   for (std::size_t v = 0; v < names.size(); ++v) {
     std::string name = names[v];
     for (int n = 0; name.empty() || (names[v].empty() && !used.insert(name).second); ++n)

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "jit/graph/collectives.h"
 #include "jit/graph/custom.h"
 #include "jit/passes/faults.h"
 #include "jit/passes/run_recipe.h"
@@ -89,6 +90,8 @@ CompiledGraph as_kernels(const Graph& captured, Graph functional) {
     return kernels->of->no_compiler;
   };
   made.ready = [kernels] { return kernels->made->is_ready(); };
+  if (has_collectives(captured))
+    made.note_of_calls = [kernels] { return collectives_text(kernels->made->get().graph()); };
   made.code_bytes = [kernels]() -> std::size_t {
     try {
       return code_bytes(kernels->made->get().graph());

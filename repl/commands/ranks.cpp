@@ -16,7 +16,7 @@ void show_ranks(Session& session, std::string_view argument) {
     session.write("this process is alone; `dist.init()` joins the ranks that `kiln run -n 4` starts\n");
     return;
   }
-  const interp::RankPlace place = interp::rank_place();
+  const dist::RankPlace place = interp::rank_place();
   session.write(fmt::format("rank {} of {}, {} of {} on this host, connected by {}\n", place.rank, place.size,
                             place.local_rank, place.local_size, ranks->transport_name()));
   for (const std::string& line : ranks->report()) session.write(line + "\n");

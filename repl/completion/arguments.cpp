@@ -146,12 +146,19 @@ All keys(Session& session, const CursorText& text) {
 
 }  // namespace
 
+All values(Session& session, const CursorText& text) {
+  All all;
+  const auto call = call_at(session, text);
+  if (call && call->is_named && call->parameter != nullptr && at_value(text))
+    add_choices(session, *call, all);
+  return all;
+}
+
 All arguments(Session& session, const CursorText& text) {
   All all;
   const auto call = call_at(session, text);
-  if (!call) return all;
-  if (call->parameter != nullptr && at_value(text)) add_choices(session, *call, all);
-  if (call->is_named || text.last_is("=") || !at_value(text)) return all;
+  if (!call || call->is_named || !at_value(text)) return all;
+  if (call->parameter != nullptr) add_choices(session, *call, all);
   for (const CallParameter& each : call->parameters) {
     const bool is_given = std::find(call->given.begin(), call->given.end(), each.name) != call->given.end();
     if (!is_given) all.push_back({each.name + "=", "argument", each.detail});

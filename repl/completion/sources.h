@@ -29,7 +29,9 @@ All names(Session& session, const CursorText& text);
 // The variables that an operator takes beside a tensor on its left, and what may give such a value.
 All operands(Session& session, const KnownType& left, std::string_view spelling);
 
-// `name=` for each parameter of the call that the cursor is in, and for one with few values the values.
+// Behind `name=` the values of a parameter that takes few.
+All values(Session& session, const CursorText& text);
+// `name=` for each parameter of the call that the cursor is in, and the values of the one that is next.
 All arguments(Session& session, const CursorText& text);
 // What a text may be that begins at the cursor: a key, a word that a parameter takes, a file.
 All texts(Session& session, const CursorText& text);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kiln {
 
 void add_row_collectives(OpTable& table);  // collective_rows.cpp
@@ -115,9 +117,20 @@ std::vector<TensorType> tensors_infer(std::span<const TensorType> inputs, const 
 
 // ---- Start and wait --------------------------------------------------------------------------------------
 
+void check_lines(const Attrs& attrs, const char* what, std::size_t tensors) {
+  const std::string& text = attrs.get<std::string>(what);
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  if (text.empty() || lines == tensors) return;
+  throw OpError(
+      ErrorKind::Value,
+      fmt::format("allreduce: {} {} for {} tensor{}", lines, what, tensors, tensors == 1 ? "" : "s"), {},
+      "a name is one line");
+}
+
 std::vector<TensorType> start_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (inputs.empty()) throw OpError(ErrorKind::Value, "allreduce_start: there is no tensor to be reduced");
   tensors_infer(inputs, attrs);
+  for (const char* each : {"names", "places"}) check_lines(attrs, each, inputs.size());
   return {{DType::I64, inputs[0].device, {}}};
 }
 std::vector<TensorType> wait_infer(std::span<const TensorType> inputs, const Attrs&) {

@@ -156,21 +156,34 @@ std::vector<std::string> steps(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("a step computes between starts and waits", "[jit][collectives]") {
-  const Graph graph =
-      run_recipe(recipes::kOutline, run_recipe(recipes::kFewerSteps, parse_graph(kStep)), {}, true);
-  INFO(print_graph(graph));
-  std::vector<std::string> found = steps(graph);
-  const auto at = [&](const std::string& step) {
-    return std::find(found.begin(), found.end(), step) - found.begin();
-  };
-  const auto last = [&](const std::string& step) {
-    return found.rend() - std::find(found.rbegin(), found.rend(), step) - 1;
-  };
-  // The gradient of `q` is under way while that of `p` is computed.
-  CHECK(at("start q.grad\np.grad") < at("allreduce_wait"));
-  CHECK(last("matmul") < at("allreduce_wait"));
-  CHECK(at("allreduce_wait") < static_cast<std::ptrdiff_t>(found.size()) - 1);
+TEST_CASE("backward goes on while gradients are under way, and so does the optimizer", "[jit][collectives]") {
+  // Too large for one bucket; the program waits for each in its place, in the order of parameters.
+  const Graph graph = parse_graph(R"(
+graph functional step(%p: f32[600, 600], %q: f32[600, 600], %x: f32[600, 600]) {
+  %h = matmul(%x, %p) : f32[600, 600]
+  %y = matmul(%h, %q) : f32[600, 600]
+  %gq = matmul(%h, %y) : f32[600, 600]
+  %gp = matmul(%x, %gq) : f32[600, 600]
+  %rp = allreduce(%gp, name="p.grad") : f32[600, 600]
+  %rq = allreduce(%gq, name="q.grad") : f32[600, 600]
+  %pn = sub(%p, %rp) : f32[600, 600]
+  %qn = sub(%q, %rq) : f32[600, 600]
+  %n = sum(%y) : f32[]
+  return %n
+  write %p <- %pn
+  write %q <- %qn
+}
+)");
+  const Graph outlined = run_recipe(recipes::kOutline, run_recipe(recipes::kFewerSteps, graph), {}, true);
+  INFO(print_graph(outlined));
+  const std::vector<std::string> found = steps(outlined);
+  REQUIRE(found.size() == 11);
+  CHECK(std::vector<std::string>(found.begin(), found.begin() + 8) ==
+        std::vector<std::string>{"matmul", "matmul", "matmul", "start q.grad", "matmul", "start p.grad",
+                                 "sum", "allreduce_wait"});
+  CHECK(found[8].starts_with("kernel"));
+  CHECK(found[9] == "allreduce_wait");
+  CHECK(found[10].starts_with("kernel"));
 }
 
 TEST_CASE("compiled and interpreted ranks take the same step", "[jit][collectives]") {
@@ -250,4 +263,21 @@ graph functional f(%x: f32[8], %w: f32[8]) {
   CHECK(count(parts.backward, "a") == 0);
   CHECK(count(parts.backward, "a.grad") == 1);
   CHECK(to_string(parts.report).find("is done once, with the other ranks") != std::string::npos);
+}
+
+TEST_CASE("what runs tells how its collectives are ordered", "[jit][collectives]") {
+  const Graph graph = parse_graph(kStep);
+  CHECK(collectives_text(moved(graph)) ==
+        "2 tensors reduced over ranks in 1 bucket, begun when the last operand is there, and waited for when "
+        "something needs it");
+  CHECK(
+      collectives_text(graph) ==
+      "`allreduce` waits where it begins, since the graph runs op by op; `allreduce` waits where it begins, "
+      "since the graph runs op by op");
+  CHECK(collectives_text(parse_graph(R"(
+graph functional f(%x: f32[8]) {
+  %r = broadcast_from(%x, root=0) : f32[8]         # f.kiln:2:3
+  return %r
+}
+)")) == "`broadcast_from` (f.kiln:2) waits where it begins, since it has no halves to be moved");
 }

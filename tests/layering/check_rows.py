@@ -48,6 +48,7 @@ OTHER_WORDS = {
     "repl/commands/pictures.cpp": "dot",
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",
+    "tensor/collective.cpp": "max min sum",  # reductions over ranks
     "tensor/cpu/moves/pad.cpp": "pad",  # in its errors
     "tensor/cuda/moves.cpp": "pad",  # in its errors
     "tensor/cuda/random.cpp": "bernoulli",  # in its errors

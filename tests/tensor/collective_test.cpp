@@ -2,12 +2,15 @@
 // together, batches, and the halves of allreduce.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "tensor/autograd.h"
 #include "tensor/core_ops.h"
-#include "tests/tensor/samples.h"
+#include "tensor/tape/recompute.h"
+#include "tests/tensor/collective_calls.h"
 #include "tests/tensor/thread_ranks.h"
 
 using namespace kiln;
@@ -15,75 +18,27 @@ using namespace kiln::testing;
 
 namespace {
 
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
 Attr text(const char* value) { return std::string(value); }
 const Op& row(std::string_view name) { return OpTable::get().at(name); }
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
 
-// A row, and for each rank what it is applied to.
-struct Call {
-  const char* op;
-  std::vector<Tensor> x;                      // by rank
-  std::vector<std::vector<NamedAttr>> attrs;  // by rank; one: of all
-  Attrs attrs_of_rank(int rank) const {
-    return attrs_of(row(op), attrs.size() == 1 ? attrs[0] : attrs[at(rank)]);
-  }
-};
+using Call = CollectiveCall;
 
 // The first result on each rank.
 std::vector<Tensor> results(const Call& call) {
   std::vector<Tensor> found(call.x.size());
   ThreadRanks ranks(static_cast<int>(call.x.size()));
-  ranks.run([&](int rank) {
-    std::vector<Tensor> inputs{call.x[at(rank)]};
-    if (row(call.op).signature.inputs == 2) inputs.emplace_back();
-    found[at(rank)] = kiln::bind(row(call.op), inputs, call.attrs_of_rank(rank))[0];
-  });
+  ranks.run([&](int rank) { found[at(rank)] = call.run(rank); });
   return found;
 }
-
-Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
-
-// Ranks with other elements, and with other numbers of rows where the row may have that.
-std::vector<Tensor> by_rank(int ranks, bool uneven) {
-  std::vector<Tensor> x;
-  for (int rank = 0; rank < ranks; ++rank) x.push_back(real({uneven ? 1 + rank : 3, 2}, 10 + rank));
-  return x;
-}
-
-std::vector<std::vector<NamedAttr>> rows_by_rank(int ranks) {
-  std::vector<std::vector<NamedAttr>> attrs;
-  for (int rank = 0; rank < ranks; ++rank)
-    attrs.push_back(
-        {{"rows", std::int64_t{rank == 0 ? 4 - ranks : 1}}, {"prescale", 0.5}, {"postscale", 3.0}});
-  return attrs;
-}
-
-std::vector<Call> calls(int ranks) {
-  const std::vector<Tensor> even = by_rank(ranks, false), uneven = by_rank(ranks, true);
-  const std::int64_t total = ranks * (ranks + 1) / 2;
-  std::vector<Tensor> pieces;
-  for (int rank = 0; rank < ranks; ++rank) pieces.push_back(real({2 * ranks, 2}, 20 + rank));
-  return {{"allreduce", even, {{}}},
-          {"allreduce", even, {{{"op", text("sum")}, {"prescale", 0.5}, {"postscale", -3.0}}}},
-          {"allreduce", even, {{{"op", text("min")}, {"prescale", -2.0}}}},
-          {"allreduce", even, {{{"op", text("max")}, {"postscale", 0.5}}}},
-          {"allgather", uneven, {{}}},
-          {"allgather", uneven, {{{"total", total}}}},
-          {"broadcast_from", even, {{{"root", 1_i}}}},
-          {"reduce_to", even, {{{"root", 1_i}}}},
-          {"reducescatter", even, rows_by_rank(ranks)},
-          {"alltoall", pieces, {{}}}};
-}
-
-Tensor weights(const Tensor& y, int rank) { return noise(y.sizes(), DType::F64, 50 + rank); }
 
 // What all ranks' results come to with their weights.
 long double together(const Call& call) {
   const std::vector<Tensor> y = results(call);
   long double sum = 0;
   for (std::size_t r = 0; r < y.size(); ++r)
-    sum += element(ops::sum(y[r] * weights(y[r], static_cast<int>(r))), 0);
+    sum += element(ops::sum(y[r] * weights_of(y[r], static_cast<int>(r))), 0);
   return sum;
 }
 
@@ -102,18 +57,11 @@ long double slope(Call call, std::size_t rank, std::int64_t place) {
 
 TEST_CASE("gradients go to the ranks that they belong to", "[collective]") {
   for (const int count : {2, 3}) {
-    for (const Call& call : calls(count)) {
+    for (const Call& call : collective_calls(count)) {
       std::vector<Tensor> gradients(at(count));
       {
         ThreadRanks ranks(count);
-        ranks.run([&](int rank) {
-          const Tensor x = ops::clone(call.x[at(rank)]);
-          set_requires_grad(x, true);
-          std::vector<Tensor> inputs{x};
-          if (row(call.op).signature.inputs == 2) inputs.emplace_back();
-          const Tensor y = kiln::bind(row(call.op), inputs, call.attrs_of_rank(rank))[0];
-          gradients[at(rank)] = grads({ops::sum(y * weights(y, rank))}, {x}, {}, false, false, true)[0];
-        });
+        ranks.run([&](int rank) { gradients[at(rank)] = call.gradient(rank); });
       }
       for (int rank = 0; rank < count; ++rank) {
         REQUIRE(gradients[at(rank)].sizes() == call.x[at(rank)].sizes());
@@ -130,7 +78,7 @@ TEST_CASE("gradients go to the ranks that they belong to", "[collective]") {
 TEST_CASE("tangents come from all ranks", "[collective]") {
   constexpr int kRanks = 3;
   constexpr double kStep = 1e-6;
-  for (const Call& call : calls(kRanks)) {
+  for (const Call& call : collective_calls(kRanks)) {
     std::vector<Tensor> tangents, found(kRanks);
     for (int rank = 0; rank < kRanks; ++rank) tangents.push_back(real(call.x[at(rank)].sizes(), 70 + rank));
     const std::vector<Tensor> y = results(call);
@@ -216,6 +164,35 @@ TEST_CASE("gradients of collectives go by names of their own", "[collective]") {
   CHECK(ranks.submitted(1) == submitted);
 }
 
+TEST_CASE("a checkpoint computes again, and asks other ranks once", "[collective]") {
+  std::vector<Tensor> plain(2), kept(2);
+  for (const bool checkpointed : {false, true}) {
+    ThreadRanks ranks(2);
+    ranks.run([&](int rank) {
+      const Op& op = row("allreduce");
+      const Tensor x = real({3}, rank);
+      set_requires_grad(x, true);
+      const Ref<tape::Recompute> recompute(new tape::Recompute);
+      std::optional<tape::Recompute::Scope> scope;
+      if (checkpointed) scope.emplace(*recompute);
+      const Tensor all = ops::exp(x);
+      const Tensor reduced =
+          kiln::bind(op, {&all, 1}, attrs_of(op, {{"op", text("max")}, {"name", text("a")}}))[0];
+      const Tensor y = ops::sin(reduced) * x;
+      // Written in place it is a step of its own.
+      kiln::bind_inplace(op, {&y, 1}, attrs_of(op, {{"name", text("y")}}));
+      const Tensor total = ops::sum(ops::sin(y));
+      scope.reset();
+      (checkpointed ? kept : plain)[at(rank)] = grads({total}, {x}, {}, false, false, true)[0];
+    });
+    const std::vector<std::string> submitted = ranks.submitted(0);
+    CHECK(std::count(submitted.begin(), submitted.end(), "a") == 1);
+    CHECK(std::count(submitted.begin(), submitted.end(), "y") == 1);
+    CHECK(std::count(submitted.begin(), submitted.end(), "a.grad") > 0);
+  }
+  for (std::size_t r = 0; r < 2; ++r) CHECK(same_bits(plain[r], kept[r]));
+}
+
 TEST_CASE("what has no derivative over ranks says so", "[collective]") {
   for (const char* word : {"product", "adasum"}) {
     const Tensor x = real({2}, 1);
@@ -223,5 +200,15 @@ TEST_CASE("what has no derivative over ranks says so", "[collective]") {
     const Tensor y =
         kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"op", text(word)}}))[0];
     CHECK_THROWS_AS(grads({ops::sum(y)}, {x}, {}, false, false, true), OpError);
+  }
+}
+
+TEST_CASE("a name of two lines is refused", "[collective]") {
+  const Tensor x = real({2}, 1);
+  try {
+    kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"name", text("a\nb")}}));
+    FAIL();
+  } catch (const OpError& error) {
+    CHECK(error.message() == "allreduce: 2 names for 1 tensor");
   }
 }
