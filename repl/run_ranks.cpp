@@ -43,6 +43,15 @@ std::vector<std::string> words(std::string_view text) {
   return result;
 }
 
+void parse_elastic(dist::JobOptions& job, std::string_view value) {
+  const std::size_t colon = value.find(':');
+  job.least = parse_count("--elastic", value.substr(0, colon));
+  job.size = colon == std::string_view::npos ? job.least : parse_count("--elastic", value.substr(colon + 1));
+  if (job.size < job.least)
+    throw UsageError{fmt::format("`--elastic` takes the fewest ranks first, not `{}`", value),
+                     "--elastic 2:4"};
+}
+
 constexpr std::array kJobOptions{
     JobOption{"-n", "ranks", "how many ranks; as many as the hosts take where it is not given",
               [](dist::JobOptions& job, std::string_view value) { job.size = parse_count("-n", value); }},
@@ -52,6 +61,10 @@ constexpr std::array kJobOptions{
               }},
     JobOption{"--agent", "command", "starts a command on a host, `ssh {host}` where it is not given",
               [](dist::JobOptions& job, std::string_view value) { job.agent = words(value); }},
+    JobOption{"--elastic", "2:4", "go on without ranks that are lost, with new hosts: fewest and most ranks",
+              [](dist::JobOptions& job, std::string_view value) { parse_elastic(job, value); }},
+    JobOption{"--discover", "script", "writes the hosts of an elastic job, one a line; asked each second",
+              [](dist::JobOptions& job, std::string_view value) { job.discover = value; }},
 };
 
 const JobOption& find_option(std::string_view name) {
@@ -101,6 +114,9 @@ void complete(dist::JobOptions& job) {
   int slots = 0;
   for (const dist::HostSlots& host : job.hosts) slots += host.slots;
   if (job.size == 0) job.size = slots;
+  if (!job.discover.empty() && job.least == 0)
+    throw UsageError{"`--discover` is for elastic jobs",
+                     "say how few and how many ranks there may be: `--elastic 2:4`"};
   if (job.size == 0) throw UsageError{"`kiln run` needs the number of ranks", "kiln run -n 4 file.kiln"};
 }
 
@@ -113,6 +129,7 @@ int run_ranks(const CommandLine& line) {
     complete(job);
     const CommandLine program = check_program(rest);
     job.is_prompt = program.mode == Mode::Prompt || program.prompt_after;
+    if (job.is_prompt && job.least > 0) throw UsageError{"an elastic job runs a program, not the prompt", {}};
     job.color = !program.no_color && wants_color(STDOUT_FILENO) && wants_color(STDERR_FILENO);
     job.command = {std::filesystem::read_symlink("/proc/self/exe").string()};
     job.command.insert(job.command.end(), rest.begin(), rest.end());

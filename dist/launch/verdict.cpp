@@ -51,6 +51,10 @@ bool ended_alike(const RankEnd& a, const RankEnd& b) {
 
 }  // namespace
 
+std::string sentence_of(const RankEnd& end) {
+  return "rank " + std::to_string(end.rank) + " " + said_of(end);
+}
+
 Verdict judge(std::span<const RankEnd> ends) {
   const RankEnd* const cause = first_cause(ends);
   if (cause == nullptr) return {};
