@@ -4,6 +4,7 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/vm/impl.h"
 #include "interpreter/vm/registers.h"
 #include "interpreter/vm/vm.h"
 #include "tensor/levels/level.h"
