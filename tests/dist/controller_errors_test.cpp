@@ -126,7 +126,7 @@ TEST_CASE("a stall names who is missing", "[controller]") {
     while (rank == 1 && !is_told()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ranks.run(allreduce_of(tensor_of({1}, {1}), "second"));
   });
-  CHECK(told.starts_with("allreduce `second` (train.kiln:4) waits for rank 1 since 0."));
+  CHECK(told.starts_with("allreduce `second` (train.kiln:4) waits for rank 1 since "));
   CHECK(told.ends_with("s: rank 1 runs since it called allreduce `first` (train.kiln:4)"));
 }
 
