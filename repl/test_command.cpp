@@ -10,6 +10,7 @@
 #include "repl/documentation.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
+#include "repl/lines.h"
 #include "repl/program_files.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
@@ -66,8 +67,8 @@ Result unless_stopped(Result result) {
 
 // What an example printed: results, and of an error its first line.
 std::string printed(const Result& result) {
-  const std::string& errors = result.diagnostics;
-  return result.output + errors.substr(0, errors.find('\n'));
+  const std::vector<std::string_view> errors = lines_of(result.diagnostics);
+  return result.output + std::string(errors.empty() ? "" : errors.front());
 }
 
 // All examples of one documentation are one test: later ones may use what earlier ones made.

@@ -45,6 +45,11 @@ Value rejoin(Interpreter&, Args) {
   return {};
 }
 
+Value have_come(Interpreter&, Args) {
+  shadow::leave();
+  return kiln::dist::has_newer_epoch();
+}
+
 Value warn(Interpreter& interpreter, Args a) {
   interpreter.flush();
   kiln::warn(text_argument(a[0], "sentence"));
@@ -186,6 +191,7 @@ constexpr NativeDef kNatives[] = {
     {"dist_init()", "`dist.init`.", init},
     {"dist_shutdown()", "`dist.shutdown`.", shutdown},
     {"dist_rejoin()", "Leaves the job at once, and meets the ranks that are left.", rejoin},
+    {"dist_ranks_came()", "Has the launcher begun anew with more ranks?", have_come},
     {"dist_warn(sentence)", "Tells the user what is no error.", warn},
     {"dist_is_initialized()", "`dist.is_initialized`.", is_joined},
     {"dist_places()", "Rank and size of this process in its job, on its host, and across hosts.", places},
