@@ -1,5 +1,7 @@
 #include "interpreter/interpreter.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -191,10 +193,20 @@ void Interpreter::reload(const std::string& path) { impl_->modules.reload(path);
 
 void Interpreter::write(std::string_view text) {
   if (tap_ != nullptr) tap_->append(text);
-  if (!shadow::is_silent()) options_.out(text);
+  if (shadow::is_silent()) return;
+  // What goes elsewhere than the lines that are drawn does not disturb them.
+  static const bool same_terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (!same_terminal) return options_.out(text);
+  impl_->live_lines.before_text();
+  options_.out(text);
+  impl_->live_lines.after_text(text);
 }
 void Interpreter::write_error(std::string_view text) {
-  if (!shadow::is_silent()) options_.err(text);
+  if (shadow::is_silent()) return;
+  if (impl_ == nullptr) return options_.err(text);
+  impl_->live_lines.before_text();
+  options_.err(text);
+  impl_->live_lines.after_text(text);
 }
 void Interpreter::tell_faults() {
   if (!jit::has_faults() || shadow::is_silent()) return;

@@ -34,6 +34,8 @@ struct Options {
   double capture_share = 0;
   // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.
   bool keeps_frames = false;
+  // What to say of a name that is not defined, instead of the nearest one; "" for all that it does not know.
+  std::function<std::string(std::string_view)> help_for_name;
   std::function<void()> on_breakpoint;  // what `breakpoint()` does; none: it says where it is
 };
 

@@ -25,7 +25,9 @@ struct Profile {
     std::string file;
     int number = 0;
     std::int64_t calls = 0;  // of ops
-    double seconds = 0;      // of the ops that the line runs
+    double ops = 0;          // the ops that the line runs
+    double interpreter = 0;  // the machine's own time on the line, as ticks tell it (vm/line_clock.h)
+    double seconds = 0;      // both
   };
   double total = 0;
   std::array<double, kTimelineKinds> phases{};  // by Kind; that of Run is the interpreter's own time
@@ -38,7 +40,7 @@ struct Profile {
   double all_ops() const { return phase(kiln::timeline::Kind::Op) + phase(kiln::timeline::Kind::Kernel); }
 };
 
-// `total` in seconds.
+// `total` in seconds. What the machine did behind the last tick goes to the line of that tick.
 Profile profile_of(std::vector<kiln::timeline::Event> events, double total);
 
 // The trace in the JSON that Perfetto and chrome://tracing open: an event of phase X for each span, in

@@ -34,7 +34,8 @@ statement
   | CONTINUE
   ;
 
-expression_statement: expressions ((ASSIGN expressions)+ | AUGMENTED expressions)?;
+// `x = yield e` gets what the generator is sent: the tree builder refuses more targets.
+expression_statement: expressions ((ASSIGN (expressions | yield_statement))+ | AUGMENTED expressions)?;
 expressions: STAR? expression (COMMA (STAR? expression)?)*;
 
 block: LBRACE statement? ((NEWLINE | SEMICOLON) statement?)* RBRACE;

@@ -476,6 +476,7 @@ struct MatchStmt : StmtOf<StmtKind::Match> {
 struct YieldStmt : StmtOf<StmtKind::Yield> {
   using StmtOf::StmtOf;
   Expr* value = nullptr;
+  Expr* target = nullptr;  // `target = yield value`: of what is sent; null: it is not wanted
 };
 // Targets are names and indices.
 struct DelStmt : StmtOf<StmtKind::Del> {

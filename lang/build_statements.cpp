@@ -209,11 +209,25 @@ Stmt* Builder::expression_statement(Node node) {
   return made;
 }
 
+// `x = yield e`
+Stmt* Builder::sent_assignment(Node node, Node yield, std::span<Expr* const> targets) {
+  if (targets.size() > 1) {
+    syntax_error(span(node), "what is sent to a `yield` has one target",
+                 "write `x = yield e`, and assign x to the others");
+  }
+  auto* made = &as<YieldStmt>(*yield_statement(yield));
+  made->span = span(node);
+  made->target = targets.front();
+  check_target(*made->target);
+  return made;
+}
+
 Stmt* Builder::assignment(Node node) {
   std::vector<Expr*> sides;
   std::optional<Token> augmented;
   for (const Node part : node) {
     if (part.is(Tok::Augmented)) augmented = part.token();
+    if (part.is(Rule::Yield)) return sent_assignment(node, part, sides);
     if (part.is_rule()) sides.push_back(expressions(part));
   }
   value_of(sides.back());
@@ -341,6 +355,10 @@ Stmt* Builder::assert_statement(Node node) {
   auto* made = ast_.make<AssertStmt>(span(node));
   const std::vector<Node> parts = rules_of(node, Rule::Expression);
   made->condition = expression(parts[0]);
+  if (made->condition->kind == ExprKind::Tuple && !as<TupleExpr>(*made->condition).items.empty()) {
+    syntax_error(made->condition->span, "a tuple is always true, so this assertion says nothing",
+                 "leave out the parentheses: `assert condition, message`");
+  }
   if (parts.size() > 1) made->message = expression(parts[1]);
   return made;
 }

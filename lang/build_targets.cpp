@@ -74,6 +74,9 @@ void Builder::check_target(const Expr& target) {
     case ExprKind::Starred:
       syntax_error(target.span, "a target that takes the rest needs others beside it",
                    "write `(" + std::string(target.span.text()) + ",) = …` to take all");
+    case ExprKind::Call:
+      syntax_error(target.span, "cannot assign to " + describe(target),
+                   "a function is written `fn f(x) = …`; to compare, write `==`");
     default:
       syntax_error(target.span, "cannot assign to " + describe(target));
   }

@@ -43,6 +43,7 @@ class Builder {
   Stmt* with_statement(Node node);
   Stmt* try_statement(Node node);
   Stmt* yield_statement(Node node);
+  Stmt* sent_assignment(Node node, Node yield, std::span<Expr* const> targets);
   Stmt* del_statement(Node node);
   Stmt* return_statement(Node node);
   Stmt* throw_statement(Node node);

@@ -44,7 +44,7 @@ constexpr Hint kForeignWords[] = {
     {"until", "write `while not …`"},
     {"using", "write `import name`"},
     {"var", "a variable needs no keyword: `x = 1`"},
-    {"yield", "`yield` is a statement of its own"},
+    {"yield", "`yield` is a statement of its own, or in a function what `x = yield e` assigns"},
 };
 
 // Characters and operators of other languages.
@@ -291,11 +291,17 @@ class Complaint {
   std::string statement_help() const {
     const Tok kind = found().kind;
     const Tok start = statement_start().kind;
+    if (kind == Tok::Colon && before().kind == Tok::Number && owner() == "for")
+      return "the ints from a on below b are `range(a, b)`";
+    if (kind == Tok::Assign && failure_.expected == Tok::In)
+      return "a loop is written `for i in range(a, b) { … }`";
     if (kind == Tok::Colon && failure_.expected == Tok::LeftBrace) {
       return "the body stands in braces: `" + owner() + " … { … }`";
     }
     const bool in_function = rule() == Rule::Function || rule() == Rule::Definition;
     if (kind == Tok::Colon && in_function) return "the body stands in braces: `fn f(x) { … }`";
+    if (failure_.expected == Tok::LeftParen)
+      return "parameters stand in parentheses: `fn f(x) = …`, and without a name `x => …`";
     if (kind == Tok::Arrow) return "an anonymous function is written `x => e`";
     if (kind == Tok::If && failure_.expected == Tok::End)
       return "a value that depends is written `a if c else b`";
@@ -318,15 +324,24 @@ class Complaint {
     if (doubled("+")) return "write `x += 1`";
     if (doubled("-")) return "write `x -= 1`";
     if (then == "<" && now == ">") return "write `!=`";
+    if (before().kind == Tok::Dot && is_binary(found().kind))
+      return "operators go through the elements by themselves: write `" + std::string(now) + "`";
+    if (now == "%" && rule() == Rule::Statement)
+      return "a command of the prompt begins with `:`, as `:timeit e`";
     if (now == "//" || (now == "/" && !has_before())) return "a comment begins with `#`";
     if (before().kind == Tok::FString && adjacent()) return "inside an f-string use the other kind of quotes";
+    if (before().kind == Tok::String && adjacent() && found().kind == Tok::Name)
+      return "inside a string use the other kind of quotes";
     const bool string = found().kind == Tok::String || found().kind == Tok::FString;
+    if (string && before().kind == Tok::String) return "texts are joined by `+`";
     if (string && adjacent() && before().kind == Tok::Name) {
       return "before a string only `f` can stand; a backslash in it is written `\\\\`";
     }
     const Tok start = statement_start().kind;
     const bool names = start == Tok::Import || start == Tok::From || start == Tok::Nonlocal;
     const bool after_name = statement_ended() && !names && before().kind == Tok::Name;
+    const bool is_walrus = failure_.file.text().substr(found().begin).starts_with(":=");
+    if (after_name && is_walrus) return "write `" + std::string(then) + " = …`";
     if (after_name && found().kind == Tok::Colon) return "a variable has no type";
     if (after_name && begins_value(found().kind) && !adjacent()) {
       return "to call it, write `" + std::string(then) + "(…)`";

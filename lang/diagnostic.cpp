@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lang/error_codes.h"
+#include "lang/link.h"
 #include "lang/snippet.h"
 
 namespace kiln::lang {
@@ -10,9 +12,11 @@ namespace {
 // Of a folded trace, how many calls are shown at either end.
 constexpr std::size_t kShownCalls = 5;
 
-std::string place_text(const Span& span) {
+std::string place_text(const Span& span, bool links) {
   const LineColumn at = span.file->locate(span.begin);
-  return span.file->name() + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+  const std::string& file = span.file->name();
+  const std::string text = file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+  return links && !span.file->is_library() ? link_to_file(file, at.line, text) : text;
 }
 
 // The labels of one line.
@@ -58,12 +62,14 @@ std::string source_text(const Span& span) {
 
 // The calls from the frame `first` on. A call that repeats at once is told once, with a count. Otherwise only
 // both ends of a long trace are shown, and no calls by the library.
-std::string render_trace(const std::vector<Frame>& trace, std::size_t first, bool full) {
+std::string render_trace(const std::vector<Frame>& trace, std::size_t first, const RenderOptions& options) {
+  const bool full = options.full_trace;
   std::vector<Call> calls;
   for (std::size_t i = first; i < trace.size(); ++i) {
     const Frame& frame = trace[i];
     if (!full && is_of_library(frame)) continue;
-    std::string text = "called from " + (frame.span ? place_text(frame.span) : std::string("the host"));
+    std::string text =
+        "called from " + (frame.span ? place_text(frame.span, options.links) : std::string("the host"));
     if (!frame.function.empty()) text += " in " + frame.function;
     if (!full && !calls.empty() && calls.back().text == text) {
       ++calls.back().times;
@@ -86,6 +92,8 @@ std::string render_trace(const std::vector<Frame>& trace, std::size_t first, boo
 
 }  // namespace
 
+std::string_view Diagnostic::code() const { return error_code(kind, message).code; }
+
 std::size_t Diagnostic::library_calls() const {
   if (!place() || !place().file->is_library()) return 0;
   const auto user = std::find_if(trace.begin(), trace.end(),
@@ -104,7 +112,9 @@ std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
     return std::string(color) + text + std::string(palette.reset);
   };
   std::string out =
-      painted(palette.kind, diagnostic.kind) + painted(palette.strong, ": " + diagnostic.message) + "\n";
+      painted(palette.kind, diagnostic.kind) + painted(palette.strong, ": " + diagnostic.message);
+  if (options.code) out += " " + painted(palette.frame, "[" + std::string(diagnostic.code()) + "]");
+  out += "\n";
   const std::size_t library_calls = diagnostic.library_calls();
   const Label user{diagnostic.user_place(), ""};
   std::vector<Snippet> snippets = group_by_line(diagnostic.labels);
@@ -117,7 +127,7 @@ std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
   for (const Snippet& snippet : snippets) {
     const std::string arrow = std::string(gutter, ' ') + "--> ";
     const Span& span = snippet.marks.front().label->span;
-    out += painted(palette.frame, arrow) + place_text(span);
+    out += painted(palette.frame, arrow) + place_text(span, options.links);
     if (library_calls > 0 && span == diagnostic.place() && !diagnostic.trace.front().function.empty())
       out += " in " + diagnostic.trace.front().function;
     out += "\n";
@@ -125,7 +135,7 @@ std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
   }
   if (!diagnostic.help.empty()) out += painted(palette.help, "help: ") + diagnostic.help + "\n";
   const std::size_t first = options.full_trace || library_calls == 0 ? 1 : library_calls + 1;
-  return out + render_trace(diagnostic.trace, first, options.full_trace);
+  return out + render_trace(diagnostic.trace, first, options);
 }
 
 }  // namespace kiln::lang

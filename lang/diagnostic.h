@@ -32,6 +32,8 @@ struct Diagnostic {
   std::vector<Frame> trace;     // innermost first; the frame of the primary label comes first
   bool trace_is_whole = false;  // those who pass it on add no frames: it is that of an earlier moment
 
+  // The stable code of its kind of mistake, "K0501" (lang/error_codes.h).
+  std::string_view code() const;
   // Of the first label, which may be in the standard library.
   Span place() const { return labels.empty() ? Span{} : labels.front().span; }
   // How many calls of the library lie between the mistake and the line of the program that led to it: the
@@ -56,12 +58,15 @@ class UserError : public std::exception {
 struct RenderOptions {
   bool color = false;
   bool full_trace = false;  // ":bt full"; otherwise a long trace is folded in its middle
+  bool code = false;        // at the end of the first line
+  bool links = false;       // places in files are links of the terminal
 };
 
 // The text of `repl.md` "Diagnostics", ending in a newline.
 std::string render(const Diagnostic& diagnostic, const RenderOptions& options = {});
 
-// One JSON object on one line: kind, message, file, line, column, end_line, end_column, labels, help, trace.
+// One JSON object on one line: kind, code, message, file, line, column, end_line, end_column, labels, help,
+// trace.
 std::string render_json(const Diagnostic& diagnostic);
 
 // The candidate nearest to `name` (edit distance with transpositions, at most a third of its length), or "".
@@ -70,6 +75,10 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
 // The help for a name that Python, PyTorch, NumPy or JAX have and this language calls otherwise ("write
 // `none`"), or "".
 std::string foreign_name(std::string_view name);
+
+// The same for a module of Python, "torch.nn", and for a method of a list, text or dict elsewhere, "push".
+std::string foreign_module(std::string_view name);
+std::string foreign_method(std::string_view name);
 
 // The help for a name that nothing is called: what it is called here, or else "did you mean `relu`?", or
 // "".

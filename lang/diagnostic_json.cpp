@@ -23,6 +23,7 @@ void add_place(Json& out, const Span& span) {
 std::string render_json(const Diagnostic& diagnostic) {
   Json out;
   out["kind"] = diagnostic.kind;
+  out["code"] = diagnostic.code();
   out["message"] = diagnostic.message;
   add_place(out, diagnostic.user_place());
   out["labels"] = Json::array();

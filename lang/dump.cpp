@@ -311,6 +311,8 @@ std::string dump(const Stmt& s) {
       return out.text();
     }
     case StmtKind::Yield:
+      if (as<YieldStmt>(s).target != nullptr)
+        return List("yield to").add(as<YieldStmt>(s).target).add(as<YieldStmt>(s).value).text();
       return List("yield").add(as<YieldStmt>(s).value).text();
     case StmtKind::Del:
       return List("del").all(as<DelStmt>(s).targets).text();

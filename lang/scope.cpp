@@ -34,6 +34,9 @@ class Collector final : public Walker {
           if (item.target) collect_target_names(*item.target, assigned);
         }
         break;
+      case StmtKind::Yield:
+        if (as<YieldStmt>(s).target) collect_target_names(*as<YieldStmt>(s).target, assigned);
+        return;
       case StmtKind::Try:
         add(as<TryStmt>(s).name, s.span);
         break;

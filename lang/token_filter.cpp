@@ -149,7 +149,8 @@ bool TokenFilter::is_used_as_keyword(Token token) {
   const bool in_block = !openers_.empty() && openers_.back().is_block;
   const bool begins =
       previous_ == Tok::Newline || previous_ == Tok::Semicolon || (previous_ == Tok::LeftBrace && in_block);
-  if (!begins) return false;
+  const bool is_assigned = token.kind == Tok::Yield && previous_ == Tok::Assign && in_block;
+  if (!begins && !is_assigned) return false;
   const Token& next = peek_on_line();
   switch (next.kind) {
     case Tok::Name:
@@ -163,7 +164,7 @@ bool TokenFilter::is_used_as_keyword(Token token) {
     case Tok::Semicolon:
     case Tok::RightBrace:
     case Tok::End:
-      return token.kind == Tok::Yield && in_block;
+      return token.kind == Tok::Yield && in_block && begins;
     case Tok::LeftParen:
     case Tok::LeftBracket:
     case Tok::LeftBrace:

@@ -176,7 +176,8 @@ void Walker::children(Stmt& s) {
       }
       return;
     case StmtKind::Yield:
-      return maybe(as<YieldStmt>(s).value);
+      maybe(as<YieldStmt>(s).value);
+      return maybe(as<YieldStmt>(s).target);
     case StmtKind::Del:
       return all(as<DelStmt>(s).targets);
     case StmtKind::Throw:

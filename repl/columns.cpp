@@ -1,7 +1,9 @@
 #include "repl/columns.h"
-#include "tensor/integers.h"
 
 #include <algorithm>
+
+#include "repl/prompt_mark.h"
+#include "tensor/integers.h"
 
 namespace kiln::repl {
 
@@ -58,7 +60,7 @@ std::string wrapped(std::string_view text, int width, std::size_t indent, std::s
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     if (!first) out += '\n';
-    if (line.starts_with(' ') || line.starts_with(">>> ") || line.starts_with("kiln> "))
+    if (line.starts_with(' ') || prompt_length(line) > 0)
       out += line;
     else
       wrap_line(out, line, static_cast<std::size_t>(std::max(width, 20)), indent, first ? taken : 0);

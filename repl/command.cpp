@@ -73,9 +73,10 @@ const std::vector<const Command*>& all_commands() {
   static const std::vector<const Command*> commands = [] {
     std::vector<const Command*> all;
     for (const auto part :
-         {asking_commands(), looking_commands(), device_commands(), overview_commands(), stage_commands(),
-          kernel_commands(), picture_commands(), walking_commands(), debugging_commands(), entry_commands(),
-          timing_commands(), profiling_commands(), file_commands(), lesson_commands(), session_commands()}) {
+         {asking_commands(), explaining_commands(), looking_commands(), device_commands(), rank_commands(),
+          overview_commands(), stage_commands(), kernel_commands(), backend_commands(), picture_commands(),
+          walking_commands(), debugging_commands(), entry_commands(), timing_commands(), profiling_commands(),
+          file_commands(), lesson_commands(), log_commands(), session_commands()}) {
       for (const Command& command : part) all.push_back(&command);
     }
     return all;

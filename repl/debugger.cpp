@@ -101,7 +101,7 @@ void Debugger::take(Session& session, std::string_view text) {
     return show(session);
   }
   if (text.empty()) return show(session);
-  const interp::Value value = interp::run_in(session.interpreter(), frames_[at_], session.next_name(), text);
+  const interp::Value value = interp::run_in(session.interpreter(), frames_[at_], session.entry_name(), text);
   if (!value.is_none()) session.write(shown(session.interpreter(), value));
 }
 

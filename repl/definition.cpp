@@ -4,7 +4,6 @@
 #include "repl/command.h"
 
 namespace kiln::repl {
-namespace {
 
 using interp::Tag;
 using interp::Value;
@@ -12,6 +11,8 @@ using interp::Value;
 const lang::FunctionExpr* syntax_of(const Value& value) {
   return value.is(Tag::Function) ? value.as<interp::Function>().code->function : nullptr;
 }
+
+namespace {
 
 // Runs of white space as one blank: a signature over several lines reads as one.
 std::string on_one_line(std::string_view text) {

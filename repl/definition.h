@@ -16,6 +16,9 @@ std::string signature_of(const interp::Value& function);
 std::string constructor_signature(const std::string& name, const interp::Value& init);
 Page function_page(const std::string& name, const interp::Value& function);
 
+// The syntax of a function of a program or of the library; null for other values.
+const lang::FunctionExpr* syntax_of(const interp::Value& value);
+
 // Names of a function's parameters, in order.
 std::vector<std::string> parameter_names(const interp::Value& function);
 

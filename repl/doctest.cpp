@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include "repl/prompt_mark.h"
+
 namespace kiln::repl {
 namespace {
 
 std::string_view trim_left(std::string_view text) {
   const std::size_t start = text.find_first_not_of(" \t");
   return start == std::string_view::npos ? std::string_view() : text.substr(start);
-}
-
-std::size_t mark_length(std::string_view line) {
-  for (const std::string_view mark : {">>> ", "kiln> "}) {
-    if (line.starts_with(mark)) return mark.size();
-  }
-  return 0;
 }
 
 std::string without_trailing_blanks(std::string_view text) {
@@ -46,8 +41,8 @@ std::vector<Example> find_examples(std::string_view documentation) {
     const std::string_view line = documentation.substr(0, end);
     documentation.remove_prefix(std::min(end + 1, documentation.size()));
     const std::string_view text = trim_left(line);
-    const std::size_t mark = mark_length(text);
-    if (mark > 0) {
+    const std::size_t mark = prompt_length(text);
+    if (mark > 0 && text.size() > mark) {
       examples.push_back({std::string(text.substr(mark)), {}, number});
       inside = true;
     } else if (text.empty() || text.starts_with("```")) {

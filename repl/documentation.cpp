@@ -2,15 +2,24 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+
+#include <fmt/format.h>
 
 #include "interpreter/values/natives.h"
+#include "lang/error_codes.h"
 #include "repl/columns.h"
 #include "repl/command.h"
 #include "repl/definition.h"
+#include "repl/explain.h"
 #include "repl/highlight.h"
+#include "repl/lines.h"
+#include "repl/prompt_mark.h"
+#include "repl/symbols.h"
 #include "repl/terminal.h"
 #include "tensor/op.h"
 #include "tensor/op_names.h"
+#include "tensor/operators.h"
 
 namespace kiln::repl {
 namespace {
@@ -23,7 +32,7 @@ struct Receiver {
   std::string_view name;
 };
 // Types that have methods of their own, in the order in which a bare method name is looked for.
-constexpr std::array<Receiver, 14> kReceivers{{{Tag::Tensor, "tensor"},
+constexpr std::array<Receiver, 15> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::List, "list"},
                                                {Tag::Str, "str"},
                                                {Tag::Dict, "dict"},
@@ -31,6 +40,7 @@ constexpr std::array<Receiver, 14> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::Tuple, "tuple"},
                                                {Tag::Range, "range"},
                                                {Tag::File, "file"},
+                                               {Tag::Iterator, "iterator"},
                                                {Tag::Error, "error"},
                                                {Tag::Module, "module"},
                                                {Tag::Int, "int"},
@@ -217,7 +227,27 @@ std::optional<Page> command_page(std::string_view name) {
   if (!command->usage.empty()) usage += " " + std::string(command->usage);
   std::string text(command->summary);
   text += "\n" + std::string(command->page);
-  return Page{std::string(command->name), "command", {usage}, std::move(text), {}};
+  const InPrograms& same = command->in_programs;
+  return Page{std::string(command->name),
+              "command",
+              {usage},
+              std::move(text),
+              {same.expression.empty() ? "not in programs: " + std::string(same.why_none)
+                                       : fmt::format("in programs: `{}`", same.expression)}};
+}
+
+// A keyword, an operator or a bracket, with what tensors make of it.
+std::optional<Page> symbol_page(std::string_view name) {
+  const Symbol* symbol = find_symbol(name);
+  if (symbol == nullptr) return std::nullopt;
+  const bool is_word = std::isalpha(static_cast<unsigned char>(name.front())) != 0;
+  Page page{std::string(name), is_word ? "keyword" : "sign", {}, std::string(symbol->documentation), {}};
+  page.signatures.emplace_back(symbol->form);
+  const std::vector<std::string_view> names = lines_of(symbol->names);
+  if (const Op* op = operator_on_tensors(name, 2))
+    page.notes.push_back("of tensors it is `" + std::string(op->name()) + "`");
+  if (names.size() > 1) page.notes.push_back("the page of " + joined({names.begin(), names.end()}));
+  return page;
 }
 
 // ".a.b" from a value on.
@@ -254,9 +284,11 @@ std::optional<Value> find_documented(Session& session, std::string_view dotted) 
 
 std::optional<Page> find_page(Session& session, std::string_view name) {
   name = trim(name);
-  if (name.starts_with(':')) return command_page(name);
+  if (name.starts_with(':') && name.size() > 1) return command_page(name);
   if (const auto value = find_documented(session, name))
     return value_page(session, std::string(name), *value);
+  if (auto page = symbol_page(name)) return page;
+  if (const lang::ErrorCode* code = lang::find_error_code(name)) return page_of(*code);
   if (auto page = op_page(name)) return page;
   if (auto page = qualified_method_page(name)) return page;
   if (auto page = any_method_page(name)) return page;
@@ -277,7 +309,7 @@ std::string render(const Page& page, bool color) {
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string_view line = rest.substr(0, end);
-      const bool code = trim(line).starts_with(">>> ") || trim(line).starts_with("kiln> ");
+      const bool code = prompt_length(trim(line)) > 0;
       text += paint(line, style::kCode, color && code) + "\n";
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
@@ -297,7 +329,7 @@ std::string summary_of(std::string_view documentation) {
 std::vector<Entry> all_entries(Session& session) {
   std::vector<Entry> entries;
   for (const std::string& name : session.interpreter().names()) {
-    if (name == "_") continue;
+    if (is_value_name(name)) continue;
     const Page page = value_page(session, name, *session.interpreter().lookup(name));
     entries.push_back(
         {name, page.kind,
@@ -310,10 +342,30 @@ std::vector<Entry> all_entries(Session& session) {
       entries.push_back({name, "method", summary_of(def.documentation)});
     }
   }
+  for (const Symbol& symbol : symbols()) {
+    for (const std::string_view name : lines_of(symbol.names))
+      entries.push_back({std::string(name), symbol_page(name)->kind, summary_of(symbol.documentation)});
+  }
+  for (const lang::ErrorCode& code : lang::error_codes())
+    entries.push_back({std::string(code.code), std::string(code.kind), std::string(code.title)});
   for (const Command* command : all_commands()) {
     entries.push_back({":" + std::string(command->name), "command", std::string(command->summary)});
   }
   return entries;
+}
+
+Mentions mentions_of(Session& session, std::string_view word) {
+  const auto has_word = [word](std::string_view text) {
+    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+    return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
+  };
+  Mentions found;
+  for (Entry& entry : all_entries(session)) {
+    const bool by_name = has_word(entry.name);
+    if (by_name || has_word(entry.summary))
+      (by_name ? found.by_name : found.by_summary).push_back(std::move(entry));
+  }
+  return found;
 }
 
 void unknown_name(Session& session, std::string_view name) {

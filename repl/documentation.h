@@ -13,14 +13,15 @@ namespace kiln::repl {
 
 struct Page {
   std::string name;
-  std::string kind;                     // "op", "function", "struct", "module", "type", "variable", "command"
+  std::string kind;  // "op", "function", "struct", "module", "type", "variable", "command", "keyword", "sign"
   std::vector<std::string> signatures;  // one per overload
   std::string documentation;            // sentences, then `>>> ` examples
   std::vector<std::string> notes;       // "`relu_` writes in place"
 };
 
 // The page of a name as the session sees it: a variable, function, struct, module or type (also dotted:
-// "nn.Linear", "list.append"), an op (also its `_` form), a method of any type, a command. Nothing runs.
+// "nn.Linear", "list.append"), an op (also its `_` form), a method of any type, a command, a keyword or a
+// sign of the grammar. Nothing runs.
 std::optional<Page> find_page(Session& session, std::string_view name);
 
 // The ops that a name means, `max` and `max.dim` of "max"; empty when it is no op.
@@ -36,6 +37,11 @@ struct Entry {
   std::string summary;
 };
 std::vector<Entry> all_entries(Session& session);
+// Those that have the word, in any case: in their name first, then in their line.
+struct Mentions {
+  std::vector<Entry> by_name, by_summary;
+};
+Mentions mentions_of(Session& session, std::string_view word);
 
 // The value of "a.b.c": a variable, then attributes of modules, structs and instances. None for anything
 // else.

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/record.h"
-#include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
 #include "repl/definition.h"
 #include "repl/documentation.h"
+#include "repl/explain.h"
 #include "repl/op_row.h"
 #include "repl/variables.h"
 
@@ -24,15 +24,13 @@ Value who(Interpreter& interpreter, Args) {
                                           "A variable: `name`, `value`, `type` in words, `device` and "
                                           "`bytes` of a tensor, and what it `aliases`.",
                                           {"name", "value", "type", "device", "bytes", "aliases", "text"}));
-  std::vector<Value> all;
-  for (const Variable& each : variables(interpreter)) {
+  return interp::host::list_of(variables(interpreter), [](const Variable& each) {
     const std::string described = interp::describe(each.value);
-    all.push_back(interp::host::make_record(
+    return interp::host::make_record(
         *type, {Value(each.name), each.value, Value(described),
                 each.device.empty() ? Value() : Value(each.device), each.bytes ? Value(*each.bytes) : Value(),
-                Value(each.aliases), Value(fmt::format("{}: {}", each.name, described))}));
-  }
-  return interp::host::list_value(std::move(all));
+                Value(each.aliases), Value(fmt::format("{}: {}", each.name, described))});
+  });
 }
 
 // Of a name in a text, or of a function, struct or module itself.
@@ -60,6 +58,26 @@ Value source(Interpreter&, Args a) {
   return Value(definition->text);
 }
 
+Value apropos(Interpreter&, Args a) {
+  static const Value* const type = new Value(interp::host::record_type(
+      "Mention",
+      "A name that has a page: `name`, its `kind` (\"op\", \"function\", \"method\", \"command\" …) and a "
+      "`summary` of one sentence.",
+      {"name", "kind", "summary", "text"}));
+  const auto [by_name, by_summary] =
+      mentions_of(*Session::current(), interp::host::text_argument(a[0], "word"));
+  std::vector<Entry> all = by_name;
+  all.insert(all.end(), by_summary.begin(), by_summary.end());
+  return interp::host::list_of(all, [](const Entry& each) {
+    return interp::host::make_record(*type, {Value(each.name), Value(each.kind), Value(each.summary),
+                                             Value(fmt::format("{}: {}", each.name, each.summary))});
+  });
+}
+
+Value explain(Interpreter&, Args a) {
+  return Value(explanation(interp::host::text_argument(a[0], "code"), false));
+}
+
 constexpr interp::NativeDef kNatives[] = {
     {"who()",
      "The variables of the main program: a list, each with `name value type device bytes aliases`. `:who` "
@@ -75,15 +93,30 @@ constexpr interp::NativeDef kNatives[] = {
      "`??name` prints it.\n"
      ">>> fn double(x) = 2 * x\n>>> source(double)\n'fn double(x) = 2 * x'",
      source},
+    {"apropos(word)",
+     "Every name that has the word in it or in its first sentence, those that have it in the name first: a "
+     "list, each with `name kind summary`. `:apropos` prints them.\n"
+     ">>> [each.name for each in apropos(\"isfinite\")]\n['isfinite']",
+     apropos},
+    {"explain(code)",
+     "What the code of an error means, with a wrong and a right example, as text; of a kind of error its "
+     "codes. "
+     "`:explain` prints it.\n"
+     ">>> explain(\"K0501\").split(\"\\n\")[0]\n'a product whose inner sizes differ'",
+     explain},
 };
 
 }  // namespace
 
+std::span<const interp::NativeDef> asking_functions() { return kNatives; }
+
 void install_functions(Session& session) {
-  for (const interp::NativeDef& each : kNatives) {
-    const Value function = interp::make_native(each);
-    const_cast<interp::Module&>(session.interpreter().prelude())
-        .set(function.as<interp::Native>().name, function);
+  for (const auto part : {asking_functions(), call_functions()}) {
+    for (const interp::NativeDef& each : part) {
+      const Value function = interp::make_native(each);
+      const_cast<interp::Module&>(session.interpreter().prelude())
+          .set(function.as<interp::Native>().name, function);
+    }
   }
 }
 

@@ -1,7 +1,6 @@
 #include "repl/history.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <iterator>
 #include <unordered_set>
 #include <utility>
+
+#include "repl/folder_lock.h"
 
 namespace kiln::repl {
 namespace {
@@ -22,6 +23,13 @@ bool write_all(int descriptor, std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+// A session that was killed while it wrote may have left a line without its end.
+bool ends_within_line(int descriptor) {
+  char last = '\n';
+  const off_t size = lseek(descriptor, 0, SEEK_END);
+  return size > 0 && pread(descriptor, &last, 1, size - 1) == 1 && last != '\n';
 }
 
 }  // namespace
@@ -62,6 +70,7 @@ const std::vector<std::string>& History::entries() {
 void History::load() {
   loaded_ = true;
   if (path_.empty()) return;
+  const FolderLock lock(path_);
   std::ifstream file(path_, std::ios::binary);
   if (!file) return;
   std::vector<std::string> lines;
@@ -94,11 +103,17 @@ void History::add(std::string_view entry) {
   std::erase(entries_, entry);
   entries_.emplace_back(entry);
   if (entries_.size() > limit_) entries_.erase(entries_.begin());
-  if (path_.empty()) return;
-  const int descriptor = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (!path_.empty()) append(entry);
+}
+
+// Others may put a shortened file in place of this one: the lock makes sure that it is not between the
+// opening and the writing.
+void History::append(std::string_view entry) const {
+  const FolderLock lock(path_);
+  const int descriptor = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (descriptor < 0) return;
   fchmod(descriptor, 0600);
-  write_all(descriptor, encode_entry(entry) + "\n");
+  write_all(descriptor, (ends_within_line(descriptor) ? "\n" : "") + encode_entry(entry) + "\n");
   close(descriptor);
 }
 

@@ -16,8 +16,8 @@ class History {
   // that cannot be read or written is not an error: the prompt works without.
   explicit History(std::string path, std::size_t limit = kLimit);
 
-  // Takes an entry; an equal older one goes. Appends to the file at once, so that sessions side by side and a
-  // session that ends badly lose nothing.
+  // Takes an entry; an equal older one goes. Appends to the file at once, under a lock, so that sessions side
+  // by side and a session that is killed lose nothing. What others append is there in the next session.
   void add(std::string_view entry);
 
   // Oldest first.
@@ -29,6 +29,7 @@ class History {
  private:
   void load();
   void rewrite() const;
+  void append(std::string_view entry) const;
 
   std::string path_;
   std::size_t limit_;

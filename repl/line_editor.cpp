@@ -25,9 +25,12 @@ struct LineEditor::State {
   bool color;
   std::string prompt, continuation;
   int drawn_row = 0;       // of the cursor, in the rows drawn so far
+  int drawn_columns = 0;   // of the terminal, at the time; 0: nothing is drawn yet
   bool leaving = false;    // the last drawing of an entry: no hint, no bracket, cursor at the end
   bool cancelled = false;  // by Ctrl-C
   std::string last_completed;
+  std::string beginning;                // of the entries that Up and Down look for
+  std::optional<std::string> recalled;  // what they put there last
 };
 
 namespace {
@@ -64,8 +67,18 @@ void redraw() {
   view.color = editor->color;
   view.show_pair = !editor->leaving;
   const Screen screen = lay_out(view, size.columns);
+  // A terminal of another size has wrapped the entry anew by itself.
+  if (editor->drawn_columns != 0 && editor->drawn_columns != size.columns)
+    editor->drawn_row = std::min(screen.cursor_row, size.rows - 1);
   const int height = editor->leaving ? static_cast<int>(screen.rows.size()) : size.rows;
   emit(draw(screen, editor->drawn_row, height, size.columns, editor->drawn_row));
+  editor->drawn_columns = size.columns;
+}
+
+// What comes next is drawn from the row of the cursor on.
+void forget_drawn() {
+  editor->drawn_row = 0;
+  editor->drawn_columns = 0;
 }
 
 // Leaves the entry as it is on the screen; what follows starts on a fresh row.
@@ -74,7 +87,7 @@ void leave_entry(std::string_view mark) {
   redraw();
   editor->leaving = false;
   emit(std::string(mark) + "\n");
-  editor->drawn_row = 0;
+  forget_drawn();
 }
 
 void finish() {
@@ -98,6 +111,13 @@ std::string indentation() {
     if (c == '}' || c == ')' || c == ']') --depth;
   }
   return std::string(static_cast<std::size_t>(std::max(depth, 0)) * 2, ' ');
+}
+
+// The terminal without what was on it, but for the entry; readline draws that next.
+int clear(int, int) {
+  emit("\x1b[H\x1b[2J");
+  forget_drawn();
+  return 0;
 }
 
 int new_line(int, int) {
@@ -129,6 +149,35 @@ int close_bracket(int count, int key) {
     rl_point -= 2;
   }
   return rl_insert(count, key);
+}
+
+// ---- History ----
+
+bool begins_with(const HIST_ENTRY* entry, std::string_view beginning) {
+  return std::string_view(entry->line).starts_with(beginning);
+}
+
+// To the next entry that begins as the text before the cursor did when the search began; direction -1 goes to
+// older ones. Behind the newest stands what was typed.
+int recall(int direction, int key) {
+  if (editor->recalled != buffer()) editor->beginning = buffer().substr(0, point());
+  HIST_ENTRY** const list = history_list();
+  const int from = where_history();
+  int at = from + direction;
+  while (at >= 0 && at < history_length &&
+         (!begins_with(list[at], editor->beginning) || buffer() == list[at]->line))
+    at += direction;
+  if (at < 0 || from + direction > history_length) {
+    rl_ding();
+    return 0;
+  }
+  if (direction < 0) {
+    rl_get_previous_history(from - at, key);
+  } else {
+    rl_get_next_history(at - from, key);
+  }
+  editor->recalled = buffer();
+  return 0;
 }
 
 // ---- Moving ----
@@ -166,16 +215,16 @@ void move_into_line(std::size_t begin, std::size_t column) {
   rl_point = static_cast<int>(at);
 }
 
-int up(int count, int key) {
+int up(int, int key) {
   const std::size_t begin = line_begin(point());
-  if (begin == 0) return rl_get_previous_history(count, key);
+  if (begin == 0) return recall(-1, key);
   move_into_line(line_begin(begin - 1), characters(begin, point()));
   return 0;
 }
 
-int down(int count, int key) {
+int down(int, int key) {
   const std::size_t end = line_end(point());
-  if (end == buffer().size()) return rl_get_next_history(count, key);
+  if (end == buffer().size()) return recall(1, key);
   move_into_line(end + 1, characters(line_begin(point()), point()));
   return 0;
 }
@@ -260,14 +309,15 @@ struct Key {
 };
 constexpr Key kEditingKeys[] = {
     {"\r", accept},       {"\n", accept},       {"\033\r", new_line}, {"\033\n", new_line},
-    {"\003", cancel},     {"\t", complete},     {"\033[A", up},       {"\033OA", up},
-    {"\033[B", down},     {"\033OB", down},     {"\033[C", right},    {"\033OC", right},
-    {"\033[H", home},     {"\033OH", home},     {"\033[1~", home},    {"\033[F", end},
-    {"\033OF", end},      {"\033[4~", end},     {"}", close_bracket}, {")", close_bracket},
-    {"]", close_bracket}, {"\033[200~", paste},
+    {"\003", cancel},     {"\014", clear},      {"\t", complete},     {"\033[A", up},
+    {"\033OA", up},       {"\033[B", down},     {"\033OB", down},     {"\033[C", right},
+    {"\033OC", right},    {"\033[H", home},     {"\033OH", home},     {"\033[1~", home},
+    {"\033[F", end},      {"\033OF", end},      {"\033[4~", end},     {"}", close_bracket},
+    {")", close_bracket}, {"]", close_bracket}, {"\033[200~", paste},
 };
 constexpr Key kEmacsKeys[] = {{"\001", home}, {"\005", end}, {"\006", right}, {"\020", up}, {"\016", down}};
-constexpr Key kViCommandKeys[] = {{"\r", accept}, {"\n", accept}, {"\003", cancel}, {"k", up}, {"j", down}};
+constexpr Key kViCommandKeys[] = {{"\r", accept},  {"\n", accept}, {"\003", cancel},
+                                  {"\014", clear}, {"k", up},      {"j", down}};
 
 void bind(Keymap map, const Key& key) { rl_bind_keyseq_in_map(key.sequence, key.command, map); }
 
@@ -328,8 +378,8 @@ void remember(const std::string& entry) {
 
 }  // namespace
 
-LineEditor::LineEditor(History& history, Hooks hooks, bool color)
-    : state_(new State{history, std::move(hooks), color, {}, {}, 0, false, false, {}}) {
+LineEditor::LineEditor(History& history, Hooks hooks)
+    : state_(new State{history, std::move(hooks), false, {}, {}, 0, 0, false, false, {}, {}, {}}) {
   editor = state_;
   prepare_readline();
   using_history();
@@ -341,12 +391,16 @@ LineEditor::~LineEditor() {
   delete state_;
 }
 
-std::optional<std::string> LineEditor::read(std::string_view prompt, std::string_view continuation) {
+std::optional<std::string> LineEditor::read(std::string_view prompt, std::string_view continuation,
+                                            bool color) {
+  state_->color = color;
   state_->prompt = prompt;
   state_->continuation = continuation;
-  state_->drawn_row = 0;
+  forget_drawn();
   state_->cancelled = false;
   state_->last_completed.clear();
+  state_->recalled.reset();
+  emit(to_row_begin(terminal_size(STDOUT_FILENO).columns, color));
   char* line = readline(state_->prompt.c_str());
   if (line == nullptr) {
     emit("\n");

@@ -25,13 +25,13 @@ class LineEditor {
     std::function<bool(std::string_view)> is_complete;  // would Enter run it?
     std::function<Completion(std::string_view text, std::size_t cursor)> complete;
   };
-  LineEditor(History& history, Hooks hooks, bool color);
+  LineEditor(History& history, Hooks hooks);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
   // The next entry; "" after Ctrl-C; nothing at the end of input (Ctrl-D).
-  std::optional<std::string> read(std::string_view prompt, std::string_view continuation);
+  std::optional<std::string> read(std::string_view prompt, std::string_view continuation, bool color);
 
   struct State;
 

@@ -7,21 +7,28 @@
 #include <cstdio>
 #include <cstring>
 
+#include "dist/launch/remote_command.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
+#include "interpreter/host/rank_job.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
+#include "repl/explain.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
+#include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
 #include "repl/prompt.h"
+#include "repl/rank_session.h"
+#include "repl/run_ranks.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/cuda/program.h"
+#include "tensor/detached_call.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
 
@@ -75,8 +82,12 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   Session::Options options;
   options.arguments = line.arguments;
   options.interactive = interactive;
+  options.numbers = options.fits_width = interactive;
+  if (interactive && !line.no_init && !config_folder().empty())
+    options.settings_file = config_folder() + "/settings";
   options.color = !line.no_color && wants_color(STDOUT_FILENO);
   options.color_errors = !line.no_color && wants_color(STDERR_FILENO);
+  options.links = !line.no_color && shows_links(STDOUT_FILENO) && shows_links(STDERR_FILENO);
   options.json = line.json;
   options.compiles_hot = !line.no_hot;
   // What is piped in is a transcript, which is the same each time.
@@ -88,10 +99,18 @@ Session::Options session_options(const CommandLine& line, bool interactive) {
   return options;
 }
 
+// What the command line or the environment says is not for earlier sessions to change.
+std::vector<std::string_view> given_settings(const CommandLine& line) {
+  std::vector<std::string_view> given;
+  if (!line.threads.empty()) given.emplace_back("threads");
+  if (!wants_color(STDOUT_FILENO) || line.no_color) given.insert(given.end(), {"color", "links"});
+  return given;
+}
+
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"fmt", "check", "test"});
+  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -111,14 +130,25 @@ int run_session(const CommandLine& line) {
   interp::set_checking(line.check);
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
   cuda::use_code_store({jit::cached_code, jit::keep_code});
-  Session session(session_options(line, prompt && terminal));
+  Session::Options options = session_options(line, prompt && terminal);
+  RankErrors errors(options.err);
+  if (dist::launcher_link() != nullptr && !prompt)
+    options.err = [&](std::string_view text) { errors.write(text); };
+  Session session(std::move(options));
+  session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);
+    errors.finish(result.exit_code != kExitDone);
+    // The end of the session waits for nothing more either, as for what is compiled behind the program.
+    if (result.status == Status::Interrupted && !line.prompt_after) kiln::interrupt_requested.store(true);
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
     if (!line.prompt_after || result.status == Status::Quit) return differs ? kExitError : result.exit_code;
   }
-  return terminal ? run_prompt(session) : run_piped(session);
+  if (follows_entries()) return follow_entries(session);
+  const int code = terminal ? run_prompt(session) : run_piped(session);
+  end_entries(code);
+  return code;
 }
 
 int run(const CommandLine& line) {
@@ -135,12 +165,31 @@ int run(const CommandLine& line) {
       return run_check(line);
     case Mode::Test:
       return run_tests(line);
+    case Mode::Explain:
+      to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
+                            !line.no_color && wants_color(STDOUT_FILENO)));
+      return kExitDone;
+    case Mode::Run:
+      return run_ranks(line);
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:
       break;
   }
-  return run_session(line);
+  const RankConnection connection(line);
+  const int code = run_session(line);
+  // Ranks of a program that failed are not waited for.
+  interp::leave_ranks(code == kExitDone);
+  return code;
+}
+
+// A rank that was started on another host has its arguments packed.
+std::vector<const char*> arguments_of(int argc, char** argv) {
+  static const std::vector<std::string> words =
+      dist::unpacked_arguments({argv + (argc > 0 ? 1 : 0), argv + argc});
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  return arguments;
 }
 
 // Results that could not be written are an error, also when only the last flush finds out.
@@ -148,6 +197,14 @@ int close_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   std::fprintf(stderr, "kiln: cannot write the results: %s\n", std::strerror(errno));
   return code == kExitDone ? kExitError : code;
+}
+
+// The end of the process. What Ctrl-C left behind in a library still uses that library's memory, which would
+// be taken down first.
+int leave(int code) {
+  const int closed = close_output(code);
+  if (detached_calls_go_on()) _exit(closed);
+  return closed;
 }
 
 // A file beyond `ulimit -f` is an error of the write to it, as a full disk is. Handled, not ignored: programs
@@ -169,14 +226,14 @@ int main(int argc, char** argv) {
   CommandLine line;
   try {
     check_processor();
-    line = parse_command_line({argv + (argc > 0 ? 1 : 0), argv + argc});
+    line = parse_command_line(arguments_of(argc, argv));
     apply_settings(line);
-    return close_output(run(line));
+    return leave(run(line));
   } catch (const UsageError& error) {
     return complain(error);
   } catch (...) {
     const Failure failure = current_failure();
     if (failure.fault != Failure::Fault::Exit) write_diagnostic(failure.diagnostic, line);
-    return close_output(failure.exit_code);
+    return leave(failure.exit_code);
   }
 }

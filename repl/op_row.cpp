@@ -163,6 +163,8 @@ std::string_view compiled_as(const Op& op) {
       return "stores at computed places";
     case Lowering::Create:
       return "elements that are made, not read";
+    case Lowering::Collective:
+      return "a call that waits for other processes, in the same order as written";
     case Lowering::Composite:
       return "the smaller ops of its body: `:pass decompose f(x)` shows them";
   }

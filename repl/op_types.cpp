@@ -184,14 +184,14 @@ KnownType outputs_type(std::vector<TensorType> outputs) {
 }  // namespace
 
 KnownType KnownType::of(const Value& value) {
-  KnownType known{value, std::nullopt, interp::describe(value)};
+  KnownType known{value, std::nullopt, interp::describe(value), std::nullopt};
   if (value.is(Tag::Tensor)) known.tensor = value.as_tensor().type();
   return known;
 }
 
 KnownType KnownType::of(TensorType type) {
   std::string text = to_string(type);
-  return {std::nullopt, std::move(type), std::move(text)};
+  return {std::nullopt, std::move(type), std::move(text), std::nullopt};
 }
 
 std::string KnownType::text() const { return tensor ? to_string(*tensor) : type; }

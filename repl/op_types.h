@@ -19,10 +19,13 @@ struct KnownType {
   std::optional<interp::Value> value;
   std::optional<TensorType> tensor;
   std::string type;
+  std::optional<interp::Value> struct_type = std::nullopt;  // of an instance that is not made yet
 
   static KnownType of(const interp::Value& value);
   static KnownType of(TensorType type);
-  static KnownType named(std::string type) { return {std::nullopt, std::nullopt, std::move(type)}; }
+  static KnownType named(std::string type) {
+    return {std::nullopt, std::nullopt, std::move(type), std::nullopt};
+  }
   bool is_tensor() const { return tensor.has_value(); }
   std::string text() const;
 };

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/backend.h"
 #include "lang/diagnostic.h"
+#include "repl/run_ranks.h"
 
 namespace kiln::repl {
 namespace {
@@ -37,7 +39,7 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view) { line.no_hot = true; }},
     {"--no-color", "", "plain text; so does NO_COLOR=1",
      [](CommandLine& line, std::string_view) { line.no_color = true; }},
-    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first",
+    {"--no-init", "", "do not run ~/.config/kiln/init.kiln first, nor read settings",
      [](CommandLine& line, std::string_view) { line.no_init = true; }},
     {"--json", "", "diagnostics as one JSON object a line",
      [](CommandLine& line, std::string_view) { line.json = true; }},
@@ -53,7 +55,11 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 3> kTools{{{"fmt", Mode::Format}, {"check", Mode::Check}, {"test", Mode::Test}}};
+constexpr std::array<Tool, 5> kTools{{{"run", Mode::Run},
+                                      {"fmt", Mode::Format},
+                                      {"check", Mode::Check},
+                                      {"test", Mode::Test},
+                                      {"explain", Mode::Explain}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -74,6 +80,7 @@ class Reader {
 
   CommandLine read() {
     if (!rest_.empty()) read_tool(rest_.front());
+    if (line_.mode == Mode::Run) return run_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -96,6 +103,13 @@ class Reader {
       tool_ = tool.name;
       ++at_;
     }
+  }
+
+  // All that follows belongs to the job, unless it asks for help.
+  CommandLine run_line() {
+    line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
+    if (line_.arguments == std::vector<std::string>{"--help"}) line_.mode = Mode::Help;
+    return std::move(line_);
   }
 
   void read_option(std::string_view argument) {
@@ -133,17 +147,15 @@ class Reader {
 
   void finish() const {
     const bool stopped = line_.mode == Mode::Version || line_.mode == Mode::Help;
-    if (!tool_.empty() && !stopped && line_.files.empty()) {
+    if (!tool_.empty() && !stopped && line_.mode != Mode::Explain && line_.files.empty()) {
       throw UsageError{fmt::format("`kiln {}` needs files", tool_), {}};
     }
     if (line_.check && !tool_.empty() && tool_ != "fmt")
       throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
                        {}};
-    static constexpr std::string_view kBackends[] = {"", "fused", "aot_eager", "eager"};
-    if (std::find(std::begin(kBackends), std::end(kBackends), std::string_view(line_.backend)) ==
-        std::end(kBackends)) {
+    if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
-                       "backends are fused, aot_eager and eager"};
+                       interp::capture::known_backends()};
     }
   }
 
@@ -164,6 +176,7 @@ std::string usage_text() {
       "kiln [options] file args…     run a program\n"
       "kiln [options] -              run a program from standard input\n"
       "kiln [options] -e code        run code\n"
+      "kiln run -n 4 file args…      run a program, or without a file the prompt, as ranks of one job\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
@@ -171,11 +184,13 @@ std::string usage_text() {
       "over,\n"
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
+      "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;
     text += fmt::format("  {:<18} {}\n", fmt::format("{} {}", option.name, option.value), option.meaning);
   }
+  text += "\noptions of `kiln run`, which stand before the others:\n" + run_usage();
   return text + "\nexit codes: 0 done, 1 uncaught error, 2 wrong usage or syntax, 130 interrupted\n";
 }
 

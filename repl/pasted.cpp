@@ -1,15 +1,14 @@
 #include "repl/pasted.h"
 
 #include <algorithm>
-#include <array>
 
 #include "lang/parse.h"
 #include "repl/lines.h"
+#include "repl/prompt_mark.h"
 
 namespace kiln::repl {
 namespace {
 
-constexpr std::array<std::string_view, 2> kPrompts{">>>", "kiln>"};
 constexpr std::string_view kContinuation = "...";
 
 std::string_view trim_left(std::string_view text) {
@@ -17,22 +16,21 @@ std::string_view trim_left(std::string_view text) {
   return start == std::string_view::npos ? std::string_view() : text.substr(start);
 }
 
-// The line after `prompt` and one space, when it begins with it. A prompt is followed by a space or nothing.
-bool strip(std::string_view& line, std::string_view prompt) {
-  std::string_view rest = trim_left(line);
-  if (!rest.starts_with(prompt)) return false;
-  rest.remove_prefix(prompt.size());
-  if (!rest.empty() && rest.front() != ' ') return false;
-  if (!rest.empty()) rest.remove_prefix(1);
-  line = rest;
-  return true;
+bool strip_prompt(std::string_view& line) {
+  const std::string_view rest = trim_left(line);
+  const std::size_t length = prompt_length(rest);
+  if (length > 0) line = rest.substr(length);
+  return length > 0;
 }
 
-bool strip_prompt(std::string_view& line) {
-  for (const std::string_view prompt : kPrompts) {
-    if (strip(line, prompt)) return true;
-  }
-  return false;
+// A continuation prompt is followed by a space or nothing.
+bool strip_continuation(std::string_view& line) {
+  std::string_view rest = trim_left(line);
+  if (!rest.starts_with(kContinuation)) return false;
+  rest.remove_prefix(kContinuation.size());
+  if (!rest.empty() && rest.front() != ' ') return false;
+  line = rest.substr(std::min<std::size_t>(rest.size(), 1));
+  return true;
 }
 
 // Without what other systems end lines with beside.
@@ -71,7 +69,7 @@ std::vector<std::string> split_pasted(std::string_view text) {
       entries.emplace_back(line);
     } else if (entries.empty()) {
       continue;
-    } else if (strip(line, kContinuation) ||
+    } else if (strip_continuation(line) ||
                lang::completeness(entries.back()) == lang::Completeness::Incomplete) {
       entries.back().append("\n").append(line);
     }

@@ -16,6 +16,8 @@ std::string base_folder(const char* variable, const char* below_home) {
   return home != nullptr && home[0] == '/' ? std::string(home) + below_home : std::string();
 }
 
+}  // namespace
+
 bool make_folders(const std::string& path) {
   for (std::size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at);
@@ -25,8 +27,6 @@ bool make_folders(const std::string& path) {
   }
   return true;
 }
-
-}  // namespace
 
 std::string state_folder() {
   const std::string base = base_folder("XDG_STATE_HOME", "/.local/state");

@@ -10,6 +10,8 @@ namespace kiln::repl {
 std::string state_folder();
 // "$XDG_CONFIG_HOME/kiln" (default "~/.config/kiln"); not made. Empty when there is no home.
 std::string config_folder();
+// Makes a folder and those above it, with mode 0700; false when it cannot be.
+bool make_folders(const std::string& path);
 // Where compiled kernels are kept. It is made if need be; "" when there is none.
 std::string kernel_folder();
 

@@ -13,7 +13,10 @@
 #include "repl/history.h"
 #include "repl/interrupt.h"
 #include "repl/line_editor.h"
+#include "repl/pager.h"
 #include "repl/paths.h"
+#include "repl/prompt_mark.h"
+#include "repl/rank_session.h"
 #include "repl/terminal.h"
 #include "repl/version.h"
 #include "repl/work_note.h"
@@ -21,9 +24,6 @@
 
 namespace kiln::repl {
 namespace {
-
-constexpr std::string_view kPrompt = "kiln> ";
-constexpr std::string_view kContinuation = "  ... ";
 
 bool is_incomplete(std::string_view text) {
   return !is_command(text) && lang::completeness(text) == lang::Completeness::Incomplete;
@@ -47,15 +47,19 @@ std::optional<std::string> read_line() {
   return line;
 }
 
+// Of the prompt that comes next; 0: without a number.
+int shown_number(Session& session) { return session.options().numbers ? session.log().next_number() : 0; }
+
 // Reads entries a line at a time, with or without prompts.
 class LineReader {
  public:
-  explicit LineReader(bool prompts) : prompts_(prompts) {}
+  LineReader(Session& session, bool prompts) : session_(session), prompts_(prompts) {}
 
   std::optional<std::string> read() {
-    std::optional<std::string> entry = next(kPrompt);
+    const int number = shown_number(session_);
+    std::optional<std::string> entry = next(prompt_mark(number));
     while (entry && (is_incomplete(*entry) || goes_on(*entry))) {
-      const std::optional<std::string> line = next(kContinuation);
+      const std::optional<std::string> line = next(continuation_mark(number));
       if (!line) break;
       *entry += "\n" + *line;
     }
@@ -82,16 +86,19 @@ class LineReader {
     return start.starts_with("else") || start.starts_with("catch") || start.starts_with("finally");
   }
 
+  Session& session_;
   bool prompts_;
   std::optional<std::string> ahead_;
 };
 
-void fit_to_terminal(Session&) { interp::print_options().width = terminal_size(STDOUT_FILENO).columns; }
+void fit_to_terminal(Session& session) {
+  if (session.options().fits_width) interp::print_options().width = terminal_size(STDOUT_FILENO).columns;
+}
 
 // Evaluates; true when the conversation is over.
 bool take(Session& session, const std::string& entry, int& exit_code) {
   kiln::interrupt_requested.store(false);
-  const Result result = session.eval(entry);
+  const Result result = eval_on_ranks(session, entry, [&] { return session.eval(entry); });
   std::fflush(stdout);
   if (result.status == Status::Incomplete) std::fputs("the entry is not complete\n", stderr);
   if (result.status != Status::Quit) return false;
@@ -99,17 +106,32 @@ bool take(Session& session, const std::string& entry, int& exit_code) {
   return true;
 }
 
+// What is longer than the terminal goes through the pager.
+void show_page(Session& session, std::string_view text) {
+  const std::string pager = session.options().pages ? pager_command() : std::string();
+  if (!pager.empty() && !fits_terminal(text, terminal_size(STDOUT_FILENO))) {
+    session.interpreter().flush();
+    std::fflush(stdout);
+    hush_work_note();
+    if (show_in_pager(pager, text)) return;
+  }
+  session.write(text);
+}
+
 int talk_edited(Session& session) {
+  session.options().page = [&](std::string_view text) { show_page(session, text); };
   const std::string folder = state_folder();
   watch_crashes(folder, session);
   History history(folder.empty() ? folder : folder + "/history");
   LineEditor editor(
-      history,
-      {[](std::string_view text) { return !is_incomplete(text); },
-       [&](std::string_view text, std::size_t cursor) { return complete(session, text, cursor); }},
-      session.color());
+      history, {[](std::string_view text) { return !is_incomplete(text); },
+                [&](std::string_view text, std::size_t cursor) { return complete(session, text, cursor); }});
   int exit_code = 0;
-  while (const auto entry = editor.read(kPrompt, kContinuation)) {
+  const auto read = [&] {
+    const int number = shown_number(session);
+    return editor.read(prompt_mark(number), continuation_mark(number), session.color());
+  };
+  while (const auto entry = read()) {
     if (trim(*entry).empty() && !session.goes_on_with_enter()) continue;
     fit_to_terminal(session);
     const WorkNote note(session);
@@ -119,7 +141,7 @@ int talk_edited(Session& session) {
 }
 
 int talk_plain(Session& session) {
-  LineReader reader(true);
+  LineReader reader(session, true);
   int exit_code = 0;
   while (const auto entry = reader.read()) {
     if (trim(*entry).empty() && !session.goes_on_with_enter()) continue;
@@ -141,13 +163,12 @@ int run_prompt(Session& session) {
 }
 
 int run_piped(Session& session) {
-  LineReader reader(false);
+  LineReader reader(session, false);
   int exit_code = 0;
   while (const auto entry = reader.read()) {
     if (trim(*entry).empty()) continue;
     // What the end of input cut off is not incomplete any more: its syntax error is what there is to say.
-    const Result result = is_incomplete(*entry) ? session.eval_program(session.next_name(), *entry, true)
-                                                : session.eval(*entry);
+    const Result result = eval_on_ranks(session, *entry, [&] { return session.eval_last(*entry); });
     if (exit_code == 0) exit_code = result.exit_code;
     if (result.status == Status::Quit) return result.exit_code != 0 ? result.exit_code : exit_code;
     if (result.status == Status::Interrupted) break;

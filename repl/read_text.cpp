@@ -59,7 +59,7 @@ std::string read_text(const std::string& path) {
     text.append(block, static_cast<std::size_t>(got));
   }
   if (text.find('\0') != std::string::npos) {
-    cannot_read(path, "it is not text", "a Kiln program is UTF-8 text");
+    cannot_read(path, "it is not text", "Kiln reads UTF-8 text");
   }
   return text;
 }

@@ -10,11 +10,17 @@
 namespace kiln::repl {
 namespace {
 
+int width_of(std::string_view text) {
+  int width = 0;
+  for (; !text.empty(); text.remove_prefix(next_code_point(text).length))
+    width += column_width(next_code_point(text).value);
+  return width;
+}
+
 class Layout {
  public:
   Layout(Screen& screen, int columns, bool color) : screen_(screen), columns_(columns), color_(color) {
-    screen_.rows.emplace_back();
-    screen_.widths.push_back(0);
+    add_row();
   }
 
   void style(std::string_view style) {
@@ -26,7 +32,7 @@ class Layout {
 
   // One code point's bytes, or what stands for them.
   void put(std::string_view bytes, int width) {
-    if (screen_.widths.back() + width > columns_) new_row();
+    if (screen_.widths.back() + width > columns_) wrap();
     screen_.rows.back() += bytes;
     screen_.widths.back() += width;
   }
@@ -37,6 +43,24 @@ class Layout {
       put_point(point.value, text.substr(0, point.length));
       text.remove_prefix(point.length);
     }
+  }
+
+  // The first line of a text, as far as this row has room; "…" stands for the rest.
+  void put_on_row(std::string_view text) {
+    const std::size_t end = text.find('\n');
+    const std::string line =
+        end == std::string_view::npos ? std::string(text) : std::string(text.substr(0, end)) + " …";
+    const int room = columns_ - screen_.widths.back();
+    if (width_of(line) <= room) return put_text(line);
+    std::string_view rest = line;
+    for (int left = room - 1; left > 0;) {
+      const CodePoint point = next_code_point(rest);
+      left -= column_width(point.value);
+      if (left < 0) break;
+      put_text(rest.substr(0, point.length));
+      rest.remove_prefix(point.length);
+    }
+    if (room > 0) put_text("…");
   }
 
   void put_point(char32_t point, std::string_view bytes) {
@@ -52,19 +76,29 @@ class Layout {
   void new_row() {
     const std::string_view kept = style_;
     style({});
-    screen_.rows.emplace_back();
-    screen_.widths.push_back(0);
+    add_row();
     style(kept);
+  }
+
+  void wrap() {
+    screen_.is_continued.back() = screen_.widths.back() == columns_;
+    new_row();
   }
 
   // The cursor stands before what comes next; a full row sends it to the next one.
   void mark_cursor() {
-    if (screen_.widths.back() >= columns_) new_row();
+    if (screen_.widths.back() >= columns_) wrap();
     screen_.cursor_row = static_cast<int>(screen_.rows.size()) - 1;
     screen_.cursor_column = screen_.widths.back();
   }
 
  private:
+  void add_row() {
+    screen_.rows.emplace_back();
+    screen_.widths.push_back(0);
+    screen_.is_continued.push_back(false);
+  }
+
   Screen& screen_;
   int columns_;
   bool color_;
@@ -93,12 +127,9 @@ class Styles {
   std::size_t next_ = 0;
 };
 
-void put_lines(Layout& layout, std::string_view text, std::string_view continuation) {
+void put_lines(Layout& layout, std::string_view text) {
   for (bool first = true;; first = false) {
-    if (!first) {
-      layout.new_row();
-      layout.put_text(continuation);
-    }
+    if (!first) layout.new_row();
     const std::size_t end = std::min(text.find('\n'), text.size());
     layout.put_text(text.substr(0, end));
     if (end == text.size()) return;
@@ -135,7 +166,7 @@ Screen lay_out(const View& view, int columns) {
   Screen screen;
   Layout layout(screen, columns, view.color);
   layout.style(style::kPrompt);
-  put_lines(layout, view.prompt, {});
+  put_lines(layout, view.prompt);
   Styles styles(view);
   for (std::size_t at = 0; at < view.text.size();) {
     const std::string_view rest = view.text.substr(at);
@@ -154,7 +185,7 @@ Screen lay_out(const View& view, int columns) {
   layout.style({});
   if (view.cursor >= view.text.size()) layout.mark_cursor();
   layout.style(view.hint.empty() ? std::string_view() : style::kFaint);
-  put_lines(layout, view.hint, view.continuation);
+  layout.put_on_row(view.hint);
   layout.style({});
   return screen;
 }
@@ -167,7 +198,8 @@ std::string draw(const Screen& screen, int from_row, int height, int columns, in
   if (from_row > 0) out += fmt::format("\x1b[{}A", from_row);
   for (int row = first; row < last; ++row) {
     const auto i = static_cast<std::size_t>(row);
-    if (row > first) out += "\r\n";
+    // A blank makes the terminal wrap, and is written over.
+    if (row > first) out += screen.is_continued[i - 1] ? " \r" : "\r\n";
     out += screen.rows[i];
     // Erasing after a full row would take its last character on some terminals.
     if (screen.widths[i] < columns) out += "\x1b[K";
@@ -178,6 +210,13 @@ std::string draw(const Screen& screen, int from_row, int height, int columns, in
   if (screen.cursor_column > 0) out += fmt::format("\x1b[{}C", screen.cursor_column);
   drawn_row = screen.cursor_row - first;
   return out + "\x1b[?25h";
+}
+
+// After the mark as many blanks as fill a row: from within a row they reach into the next one, from its begin
+// they do not.
+std::string to_row_begin(int columns, bool color) {
+  return paint("⏎", style::kFaint, color) +
+         std::string(static_cast<std::size_t>(std::max(columns - 1, 0)), ' ') + "\r\x1b[K";
 }
 
 }  // namespace kiln::repl

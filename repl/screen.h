@@ -16,7 +16,7 @@ struct View {
   std::string_view continuation;  // before the others
   std::string_view text;
   std::size_t cursor = 0;  // byte offset in text
-  std::string_view hint;   // grey text after the end
+  std::string_view hint;   // grey text after the end, of which one row is shown
   bool color = false;
   bool show_pair = true;  // mark the bracket at the cursor and its partner
 };
@@ -24,7 +24,8 @@ struct View {
 // Rows without line ends, as bytes for the terminal, and where the cursor belongs.
 struct Screen {
   std::vector<std::string> rows;
-  std::vector<int> widths;  // columns each row takes
+  std::vector<int> widths;         // columns each row takes
+  std::vector<bool> is_continued;  // does the next row go on with the same line, as this one is full?
   int cursor_row = 0;
   int cursor_column = 0;
 };
@@ -42,8 +43,13 @@ CodePoint next_code_point(std::string_view text);
 Screen lay_out(const View& view, int columns);
 
 // The bytes that bring a terminal from a drawn screen, whose cursor is in row `from_row` of it, to `screen`.
+// Rows that go on are left to the terminal's own wrapping, so that it wraps them anew when its size changes.
 // Of a screen higher than `height` only the part around the cursor is drawn. `drawn_row` becomes the cursor's
 // row.
 std::string draw(const Screen& screen, int from_row, int height, int columns, int& drawn_row);
+
+// The bytes that bring the cursor to the begin of a row: what was printed last may have left it within one.
+// Then a mark stands there, and the row below begins.
+std::string to_row_begin(int columns, bool color);
 
 }  // namespace kiln::repl

@@ -1,5 +1,6 @@
 #include "repl/session.h"
 
+#include <chrono>
 #include <filesystem>
 
 #include "interpreter/values/natives.h"
@@ -9,35 +10,82 @@
 #include "repl/debugger.h"
 #include "repl/failure.h"
 #include "repl/functions.h"
+#include "repl/kept_settings.h"
 #include "repl/lesson_progress.h"
+#include "repl/model_tree.h"
 #include "repl/pasted.h"
 #include "repl/walk.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 
-Session::Session(Options options) : options_(std::move(options)) {
+namespace {
+
+Session* running = nullptr;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Session::Session(Options options)
+    : options_(std::move(options)),
+      interpreter_(make_interpreter()),
+      log_(*interpreter_),
+      settings_(std::make_unique<KeptSettings>(options_.settings_file)) {
+  install_functions(*this);
+}
+
+std::unique_ptr<interp::Interpreter> Session::make_interpreter() {
   interp::Options settings;
   settings.arguments = options_.arguments;
   settings.interactive = options_.interactive;
   if (!options_.compiles_hot) settings.hot_after = -1;
   settings.backend = options_.backend;
   settings.capture_share = options_.capture_share;
-  settings.out = [this](std::string_view text) { write(text); };
+  settings.out = [this](std::string_view text) {
+    release_page();
+    write(text);
+  };
   settings.keeps_frames = true;
   settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
-  interpreter_ = std::make_unique<interp::Interpreter>(std::move(settings));
-  install_functions(*this);
+  settings.help_for_name = [this](std::string_view name) { return log_.explain(name); };
+  return std::make_unique<interp::Interpreter>(std::move(settings));
 }
 
 Session::~Session() = default;
 
 void Session::write(std::string_view text) {
+  if (page_) {
+    *page_ += text;
+    return;
+  }
   if (options_.out) return options_.out(text);
   result_.output += text;
 }
 
+// What `work` writes is shown in one piece. Once the program itself prints, or something goes wrong, text
+// goes out as it comes: it belongs between what was and what is to come.
+void Session::write_page(const std::function<void()>& work) {
+  if (page_ || !options_.page) return work();
+  page_.emplace();
+  work();
+  if (!page_) return;
+  const std::string text = *std::exchange(page_, std::nullopt);
+  if (text.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
+  options_.page(text);
+  reading_seconds_ += seconds_since(start);
+}
+
+void Session::release_page() {
+  if (page_) write(*std::exchange(page_, std::nullopt));
+}
+
 void Session::write_error(std::string_view text) {
+  release_page();
   if (options_.err) return options_.err(text);
   result_.diagnostics += text;
 }
@@ -50,23 +98,32 @@ LessonProgress& Session::lesson_progress() {
   return *lesson_progress_;
 }
 
-std::string Session::next_name() { return "<prompt:" + std::to_string(++count_) + ">"; }
+std::string Session::entry_name() const {
+  const std::string part = texts_run_ == 0 ? std::string() : "." + std::to_string(texts_run_ + 1);
+  return "<prompt:" + std::to_string(log_.current_number()) + part + ">";
+}
 
 interp::Interpreter::Outcome Session::run(std::string_view text) {
-  return interpreter_->run(next_name(), std::string(text));
+  std::string name = entry_name();
+  ++texts_run_;
+  return interpreter_->run(std::move(name), std::string(text));
 }
 
 void Session::show(const interp::Value& value) {
   if (value.is_none()) return;
   interpreter_->main().set("_", value);
+  log_.keep(value);
   interpreter_->flush();
-  write(shown(*interpreter_, value));
+  write_page([&] { write(shown(*interpreter_, value)); });
 }
 
 void Session::report(const lang::Diagnostic& diagnostic, bool full_trace) {
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   if (options_.json) return write_error(lang::render_json(diagnostic) + "\n");
-  write_error(lang::render(diagnostic, {options_.color_errors, full_trace}));
+  // People look codes up; transcripts and logs are read without.
+  const bool code = options_.interactive || options_.color_errors;
+  write_error(lang::render(diagnostic, {options_.color_errors, full_trace, code, options_.links}));
 }
 
 void Session::eval_text(std::string_view text) {
@@ -97,12 +154,6 @@ Status Session::fail(std::string_view entry) {
   return failure.exit_code == kExitInterrupted ? Status::Interrupted : Status::Error;
 }
 
-namespace {
-
-Session* running = nullptr;
-
-}  // namespace
-
 Session* Session::current() { return running; }
 
 Status Session::guarded(std::string_view entry, const std::function<void()>& work) {
@@ -112,10 +163,14 @@ Status Session::guarded(std::string_view entry, const std::function<void()>& wor
   Session* const before = std::exchange(running, this);
   try {
     work();
+    check_interrupt();  // which may have come where nothing looked any more, or while the terminal took a
+                        // text
   } catch (...) {
     status = fail(entry);
   }
   running = before;
+  release_page();
+  interpreter_->impl().live_lines.leave();
   interpreter_->flush();
   current_entry_ = {};
   return status;
@@ -126,19 +181,45 @@ Result Session::finish(Status status) {
   return std::exchange(result_, Result{});
 }
 
-Result Session::eval(std::string_view entry) {
+void Session::as_entry(std::string_view text, const std::function<void()>& work) {
+  const int number = log_.begin(text);
+  texts_run_ = 0;
+  log_.define_names_in(text);
+  const auto start = std::chrono::steady_clock::now();
+  const double reading_before = reading_seconds_;
+  const auto end = [&](bool failed) {
+    log_.end(number, seconds_since(start) - (reading_seconds_ - reading_before), failed);
+  };
+  try {
+    work();
+  } catch (...) {
+    end(true);
+    throw;
+  }
+  end(false);
+}
+
+Result Session::eval(std::string_view entry) { return eval_whole(entry, true); }
+Result Session::eval_last(std::string_view entry) { return eval_whole(entry, false); }
+
+void Session::eval_part(const std::string& part) {
+  bool is_done = false;
+  if (is_command(part)) write_page([&] { is_done = run_command(*this, part); });
+  if (is_done) return;
+  eval_text(part);
+  if (lesson_progress_) check_exercise(*this);
+}
+
+Result Session::eval_whole(std::string_view entry, bool may_go_on) {
   Status status = Status::Done;
   const std::string again = std::exchange(on_enter_, {});
   if (trim(entry).empty()) entry = again;
   for (const std::string& part : split_pasted(entry)) {
-    if (!is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
+    if (trim(part).empty()) continue;
+    if (may_go_on && !is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
       return finish(Status::Incomplete);
     }
-    status = guarded(part, [&] {
-      if (run_command(*this, part)) return;
-      eval_text(part);
-      if (lesson_progress_) check_exercise(*this);
-    });
+    status = guarded(part, [&] { as_entry(part, [&] { eval_part(part); }); });
     if (status != Status::Done) break;
   }
   return finish(status);
@@ -182,6 +263,7 @@ void Session::take_down(std::string_view entry) {
 }
 
 void Session::reset() {
+  log_.forget_values();
   interpreter_->reset();
   entries_.clear();
   script_.clear();
@@ -192,10 +274,8 @@ void Session::reset() {
 }
 
 std::string shown(interp::Interpreter& interpreter, const interp::Value& value) {
-  if (!value.is(interp::Tag::Tensor)) return interpreter.repr(value) + "\n";
-  const Tensor tensor = value.as_tensor();
-  return interp::tensor_summary(tensor) + "\n" + interp::tensor_values(tensor, interp::print_options()) +
-         "\n";
+  if (std::optional<std::string> tree = model_tree(interpreter, value)) return *std::move(tree);
+  return interp::echo_of(interpreter, value) + "\n";
 }
 
 }  // namespace kiln::repl

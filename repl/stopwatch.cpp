@@ -51,10 +51,11 @@ double empty_call(Session& session) {
 }  // namespace
 
 Stopwatch::Stopwatch(Session& session, std::string_view text)
-    : session_(session),
-      body_(function_of(session, interp::returning(session.interpreter().sources().add(session.next_name(),
-                                                                                       std::string(text))))),
-      call_(empty_call(session)) {}
+    : Stopwatch(session, function_of(session, interp::returning(session.interpreter().sources().add(
+                                                  session.entry_name(), std::string(text))))) {}
+
+Stopwatch::Stopwatch(Session& session, interp::Value body)
+    : session_(session), body_(std::move(body)), call_(empty_call(session)) {}
 
 double Stopwatch::seconds_of(std::int64_t loops) { return seconds_of_calls(session_, body_, loops); }
 
@@ -103,6 +104,14 @@ Spread spread_of(std::vector<double> runs) {
   return {runs[runs.size() / 2], runs.front(), runs.back()};
 }
 
+Spread time_of(Stopwatch& watch) {
+  constexpr double kRun = 0.1;  // seconds of one run: the clock then weighs nothing
+  watch.warm_up(kRun);
+  std::vector<double> runs(kRuns);
+  for (double& run : runs) run = watch.run();
+  return spread_of(std::move(runs));
+}
+
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
   std::vector<double> ratios;
   for (std::size_t k = 0; k < a.size(); ++k) ratios.push_back(a[k] / b[k]);
@@ -112,6 +121,20 @@ Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b) {
   const double rank = std::floor((count - 1.96 * std::sqrt(count)) / 2);
   const auto low = static_cast<std::size_t>(std::max(rank, 0.0));
   return {ratios[ratios.size() / 2], ratios[low], ratios[ratios.size() - 1 - low]};
+}
+
+Comparison compare(Stopwatch& first, Stopwatch& second) {
+  constexpr int kPairs = 15;
+  constexpr double kHalf = 0.05;  // seconds of each half of a pair
+  first.warm_up(kHalf);
+  second.warm_up(kHalf);
+  std::vector<double> of_first(kPairs), of_second(kPairs);
+  for (std::size_t k = 0; k < of_first.size(); ++k) {
+    of_first[k] = first.run();
+    of_second[k] = second.run();
+  }
+  const Ratio ratio = ratio_of(of_first, of_second);
+  return {spread_of(std::move(of_first)), spread_of(std::move(of_second)), ratio};
 }
 
 }  // namespace kiln::repl

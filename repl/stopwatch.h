@@ -17,6 +17,8 @@ class Stopwatch {
  public:
   // Throws UserError (SyntaxError) for text that does not parse.
   Stopwatch(Session& session, std::string_view text);
+  // Of the calls of a function without parameters.
+  Stopwatch(Session& session, interp::Value body);
 
   // Runs until nothing is compiled any more, and decides how many loops take `seconds`. Throws what the text
   // throws.
@@ -45,6 +47,9 @@ struct Spread {
   double median = 0, least = 0, most = 0;
 };
 Spread spread_of(std::vector<double> runs);
+inline constexpr int kRuns = 7;
+// Of kRuns runs, once it is warm.
+Spread time_of(Stopwatch& watch);
 
 // The ratio of the times of two expressions that ran in turns: its median over the pairs, and an interval
 // that holds the true median in 95 of 100 measurements (order statistics of the binomial distribution, for 8
@@ -53,5 +58,11 @@ struct Ratio {
   double median = 0, low = 0, high = 0;
 };
 Ratio ratio_of(const std::vector<double>& a, const std::vector<double>& b);
+struct Comparison {
+  Spread first, second;
+  Ratio ratio;
+};
+// Runs both in turns, so that what else the machine does falls on both.
+Comparison compare(Stopwatch& first, Stopwatch& second);
 
 }  // namespace kiln::repl

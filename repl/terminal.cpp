@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace kiln::repl {
@@ -18,6 +20,20 @@ bool dumb() {
   return term.empty() || term == "dumb";
 }
 
+// Terminals with links, by how they make themselves known. tmux passes links on, or leaves them out where the
+// terminal around it has none.
+constexpr std::array<std::string_view, 6> kLinkingPrograms{"iTerm.app", "WezTerm", "vscode",
+                                                           "ghostty",   "Hyper",   "tmux"};
+constexpr std::array<std::string_view, 5> kLinkingTerminals{"xterm-kitty", "xterm-ghostty", "alacritty",
+                                                            "foot", "contour"};
+constexpr std::array<const char*, 5> kLinkingVariables{"VTE_VERSION", "KITTY_WINDOW_ID", "WT_SESSION",
+                                                       "DOMTERM", "KONSOLE_VERSION"};
+
+template <std::size_t N>
+bool is_named(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 }  // namespace
 
 bool wants_color(int descriptor) {
@@ -25,6 +41,16 @@ bool wants_color(int descriptor) {
   const std::string_view force = environment("CLICOLOR_FORCE");
   if (!force.empty() && force != "0") return true;
   return !dumb() && isatty(descriptor) == 1;
+}
+
+bool shows_links(int descriptor) {
+  if (!wants_color(descriptor) || isatty(descriptor) != 1 || dumb()) return false;
+  const std::string_view force = environment("FORCE_HYPERLINK");
+  if (!force.empty()) return force != "0";
+  return is_named(environment("TERM_PROGRAM"), kLinkingPrograms) ||
+         is_named(environment("TERM"), kLinkingTerminals) ||
+         std::any_of(kLinkingVariables.begin(), kLinkingVariables.end(),
+                     [](const char* name) { return !environment(name).empty(); });
 }
 
 bool is_smart_terminal(int descriptor) { return !dumb() && isatty(descriptor) == 1; }

@@ -10,6 +10,10 @@ namespace kiln::repl {
 // descriptor is; "TERM=dumb" and anything that is not a terminal are plain.
 bool wants_color(int descriptor);
 
+// Does the terminal on this descriptor show links (OSC 8)? Those that are known to do, where text may carry
+// colour; FORCE_HYPERLINK=1 or 0 decides for others.
+bool shows_links(int descriptor);
+
 // Can the cursor be moved on it? False for pipes and for TERM=dumb.
 bool is_smart_terminal(int descriptor);
 

@@ -50,7 +50,8 @@ void write_diagnostic(const lang::Diagnostic& diagnostic, const CommandLine& lin
   std::fflush(stdout);
   const bool color = !line.no_color && wants_color(STDERR_FILENO);
   const std::string text =
-      line.json ? lang::render_json(diagnostic) + "\n" : lang::render(diagnostic, {color});
+      line.json ? lang::render_json(diagnostic) + "\n"
+                : lang::render(diagnostic, {.color = color, .links = color && shows_links(STDERR_FILENO)});
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -7,7 +7,7 @@
 namespace kiln::repl {
 
 // Each gives the exit code: 0 all well, 1 something was found, 2 a file or folder could not be read, or a
-// file not be parsed.
+// file not be parsed. Tests throw OpError (Interrupted) at Ctrl-C.
 int run_format(const CommandLine& line);
 int run_check(const CommandLine& line);
 int run_tests(const CommandLine& line);

@@ -82,7 +82,8 @@ kiln> ?nn
 
 constexpr std::string_view kErrors =
     R"(An error shows the place, a caret under each operand, and at most one suggestion that works.
-Every variable keeps its value. `:bt` shows the last error again, `:bt full` with every call.
+Every variable keeps its value. `:bt` shows the last error again, `:bt full` with every call, and
+`:explain` tells what its code means, with an example.
 
 kiln> try { [1, 2][5] } catch err { print(err.kind) }
 IndexError
@@ -95,22 +96,43 @@ constexpr std::string_view kKeys = R"(  Enter          runs a complete entry, el
   Alt-Enter      begins a new line in any case
   Tab            completes names, fields, keyword arguments, files in strings and commands
   Right, End     at the end of the line take the grey hint from history
-  Up, Down       move within an entry, then through history
+  Up, Down       move within an entry, then through the history of what begins as typed
   Ctrl-R         searches history backwards
+  Ctrl-L         clears the terminal, but for the entry
   Ctrl-C         clears the entry; while a program runs, stops it
   Ctrl-D         on an empty line leaves
 
 Keys follow readline: emacs by default, vi with `set editing-mode vi` in ~/.inputrc.
-A pasted transcript with `kiln> ` or `>>> ` prompts runs as if typed.
-~/.config/kiln/init.kiln runs first, unless `--no-init` is given.
+A pasted transcript with `kiln 18> `, `kiln> ` or `>>> ` prompts runs as if typed. `:set numbers off` leaves
+the number of the entry out of the prompt.
+~/.config/kiln/init.kiln runs first, after the settings that `:set` kept, unless `--no-init` is given.
 )";
 
-constexpr std::array<Topic, 6> kTopics{{
+constexpr std::string_view kValues =
+    R"(`_` is the value that was printed last, and `_18` that of entry 18, the number in the prompt: the value
+itself and no copy, so that what was changed since is seen.
+
+kiln> x = tensor([1.0, 2.0])
+kiln> x * 2
+f32[2] cpu 8 B
+[2., 4.]
+kiln> _ + 1
+f32[2] cpu 8 B
+[3., 5.]
+
+They keep their memory, so they are kept for the last 200 values alone, and only while these hold at most
+64 MiB together. The newest is kept in any case. A value with the history of a gradient, and one that holds a
+function with variables of its own, an iterator or a file, is kept until the next one: give what you need a
+name. `:show 18` shows an entry again, `:mem` what holds memory, `:reset` forgets all.
+)";
+
+constexpr std::array<Topic, 7> kTopics{{
     {"language", "values, functions, structs, control flow", kLanguage},
     {"tensors", "making, indexing, changing tensors", kTensors},
     {"gradients", "backward, grads, no_grad", kGradients},
     {"modules", "import and the standard library", kModules},
     {"errors", "reading an error, catching one", kErrors},
+    {"values", "`_` and `_18`: the values of earlier entries", kValues},
     {"keys", "editing at the prompt", kKeys},
 }};
 

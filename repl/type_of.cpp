@@ -10,6 +10,7 @@
 #include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
+#include "repl/definition.h"
 #include "repl/index_type.h"
 #include "repl/op_types.h"
 #include "tensor/error.h"
@@ -48,9 +49,30 @@ std::string_view op_name(E op, int operands = 2) {
   return found == nullptr ? std::string_view() : found->name();
 }
 
+// What a call of a function of the program is worked out from.
+enum class Calls {
+  Run,        // a run on tensors without elements
+  Signature,  // what its signature says alone
+};
+
+// What a host function gives, as its signature says behind "->"; "" where that depends on its arguments.
+std::string_view result_of(std::string_view signature) {
+  const std::size_t arrow = signature.rfind(" -> ");
+  return arrow == std::string_view::npos ? std::string_view() : signature.substr(arrow + 4);
+}
+
+// The same of a method of a kind of value.
+std::string_view result_of(Tag receiver, std::string_view method) {
+  for (const interp::NativeDef& def : interp::methods_of(receiver)) {
+    const std::string_view signature = def.signature;
+    if (signature.substr(0, signature.find('(')) == method) return result_of(signature);
+  }
+  return {};
+}
+
 class Typer {
  public:
-  explicit Typer(Session& session) : session_(session) {}
+  Typer(Session& session, Calls calls) : session_(session), calls_(calls) {}
 
   KnownType type(const lang::Expr& expr) {
     using lang::ExprKind;
@@ -200,6 +222,11 @@ class Typer {
   }
 
   KnownType call(const lang::CallExpr& expr) {
+    if (calls_ == Calls::Signature) {
+      // Which struct is made does not depend on what it is given.
+      const auto callee = find_value(session_, expr.callee->span.text());
+      if (callee && callee->is(Tag::StructType)) return instance_of(*callee);
+    }
     if (expr.callee->kind == lang::ExprKind::Attribute) return method_call(expr);
     const KnownType callee = type(*expr.callee);
     if (!callee.value) throw Unknown{"what is called is not known"};
@@ -215,6 +242,10 @@ class Typer {
       if (find_attribute(*object.value, access.name, found)) {
         return call_value(found, expr.callee->span.text(), std::move(arguments));
       }
+    }
+    if (const auto tag = object.value ? std::nullopt : tag_of(object)) {
+      if (const std::string_view result = result_of(*tag, access.name); !result.empty())
+        return KnownType::named(std::string(result));
     }
     if (object.is_tensor() && access.name == "item") return item_of(object);
     arguments.insert(arguments.begin(), KnownArgument{{}, object, access.object->span});
@@ -247,7 +278,7 @@ class Typer {
   }
 
   KnownType call_value(const Value& callee, std::string_view text, std::vector<KnownArgument> arguments) {
-    if (callee.is(Tag::StructType)) return KnownType::named(callee.as<interp::StructType>().name);
+    if (callee.is(Tag::StructType)) return instance_of(callee);
     if (callee.is(Tag::Type)) return construct(callee.as<interp::Type>().name, arguments);
     if (callee.is(Tag::Native)) {
       const std::string& name = callee.as<interp::Native>().name;
@@ -258,7 +289,34 @@ class Typer {
       if (interp::is_op(name)) return apply(name, std::move(arguments));
       throw Unknown{fmt::format("what `{}` gives depends on its arguments' values", name)};
     }
-    return call_of_program(callee, text, arguments);
+    return calls_ == Calls::Run ? call_of_program(callee, text, arguments) : declared_result(callee);
+  }
+
+  static KnownType instance_of(const Value& struct_type) {
+    KnownType known = KnownType::named(struct_type.as<interp::StructType>().name);
+    known.struct_type = struct_type;
+    return known;
+  }
+
+  // What the signature of a function, or of what a struct does when called, says that it gives.
+  KnownType declared_result(const Value& callee) {
+    if (callee.is(Tag::Method)) return declared_result(callee.as<interp::Method>().function);
+    if (callee.is(Tag::Native)) {
+      const std::string_view result = result_of(callee.as<interp::Native>().signature);
+      if (!result.empty()) return KnownType::named(std::string(result));
+    }
+    if (callee.is(Tag::Instance)) {
+      const Value* called = callee.as<interp::Instance>().struct_type().method("call");
+      if (called != nullptr) return declared_result(*called);
+    }
+    const lang::FunctionExpr* syntax = syntax_of(callee);
+    if (syntax == nullptr || syntax->returns == nullptr)
+      throw Unknown{"its signature does not say what it gives"};
+    const std::string_view name = syntax->returns->type_name;
+    const auto type = find_value(session_, name);
+    if (type && type->is(Tag::DType)) return KnownType::named("tensor");
+    if (type && type->is(Tag::StructType)) return instance_of(*type);
+    return KnownType::named(std::string(name));
   }
 
   // Of a function of the program: it runs on tensors that have types and no elements.
@@ -393,21 +451,62 @@ class Typer {
   }
 
   Session& session_;
+  Calls calls_;
 };
+
+// The one expression that a text is; null when it is anything else.
+const lang::Expr* only_expression(const lang::Ast& ast) {
+  const auto& statements = ast.main->body->statements;
+  if (statements.size() != 1 || statements[0]->kind != lang::StmtKind::Expr) return nullptr;
+  return lang::as<lang::ExprStmt>(*statements[0]).value;
+}
 
 }  // namespace
 
 std::string type_of(Session& session, std::string_view text) {
-  const lang::SourceFile& file = session.interpreter().sources().add(session.next_name(), std::string(text));
+  const lang::SourceFile& file = session.interpreter().sources().add(session.entry_name(), std::string(text));
   const auto ast = lang::parse(file);
-  const auto& statements = ast->main->body->statements;
-  if (statements.size() != 1 || statements[0]->kind != lang::StmtKind::Expr) {
-    command_error("ValueError", "`:type` takes one expression");
-  }
+  const lang::Expr* expression = only_expression(*ast);
+  if (expression == nullptr) command_error("ValueError", "`:type` takes one expression");
   try {
-    return Typer(session).type(*lang::as<lang::ExprStmt>(*statements[0]).value).text();
+    return Typer(session, Calls::Run).type(*expression).text();
   } catch (const Unknown& unknown) {
     return "not known without running: " + unknown.reason;
+  }
+}
+
+std::optional<Tag> tag_of(const KnownType& type) {
+  static constexpr std::array<std::pair<std::string_view, Tag>, 12> kTags{{{"str", Tag::Str},
+                                                                           {"list", Tag::List},
+                                                                           {"tuple", Tag::Tuple},
+                                                                           {"dict", Tag::Dict},
+                                                                           {"set", Tag::Set},
+                                                                           {"range", Tag::Range},
+                                                                           {"int", Tag::Int},
+                                                                           {"float", Tag::Float},
+                                                                           {"bool", Tag::Bool},
+                                                                           {"tensor", Tag::Tensor},
+                                                                           {"function", Tag::Function},
+                                                                           {"none", Tag::None}}};
+  const std::string_view word = std::string_view(type.type).substr(0, type.type.find(' '));
+  const auto found =
+      std::find_if(kTags.begin(), kTags.end(), [&](const auto& each) { return each.first == word; });
+  return found == kTags.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<KnownType> known_type(Session& session, std::string_view expression) {
+  const lang::SourceFile file("<completion>", std::string(expression));
+  try {
+    const auto ast = lang::parse(file);
+    const lang::Expr* parsed = only_expression(*ast);
+    if (parsed == nullptr) return std::nullopt;
+    return Typer(session, Calls::Signature).type(*parsed);
+  } catch (const Unknown&) {
+    return std::nullopt;
+  } catch (const lang::UserError&) {
+    return std::nullopt;
+  } catch (const OpError&) {
+    return std::nullopt;
   }
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "repl/entry_log.h"
 #include "tensor/autograd.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -55,7 +57,10 @@ class Holder {
  private:
   template <class Values>
   void visit_all(const Values& values) {
-    for (const Value& each : values) visit(each);
+    for (const Value& each : values) {
+      check_interrupt();
+      visit(each);
+    }
   }
   void add(const Tensor& x) {
     if (!tensors_.insert(x.impl()).second) return;
@@ -67,18 +72,18 @@ class Holder {
   std::set<const TensorImpl*> tensors_;
 };
 
-// Of the memory that tensors lie in, which several may share.
+}  // namespace
+
 std::int64_t memory_of(const std::vector<Tensor>& tensors) {
   std::set<std::uint64_t> storages;
   std::int64_t bytes = 0;
   for (const Tensor& each : tensors) {
+    check_interrupt();
     if (!each.is_number() && storages.insert(each.storage()->id()).second)
       bytes += static_cast<std::int64_t>(each.storage()->bytes());
   }
   return bytes;
 }
-
-}  // namespace
 
 std::vector<Tensor> held_tensors(const Value& value) {
   Holder holder;
@@ -91,7 +96,7 @@ std::vector<Variable> variables(interp::Interpreter& interpreter) {
   const interp::Module& main = interpreter.main();
   for (const std::string& name : main.names) {
     const Value* value = main.find(name);
-    if (value != nullptr && name != "_") found.push_back({name, *value, "", std::nullopt, ""});
+    if (value != nullptr && !is_value_name(name)) found.push_back({name, *value, "", std::nullopt, ""});
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (Variable& each : found) {

@@ -23,7 +23,10 @@ struct Variable {
 // models and optimizers, and their gradients. Each tensor once.
 std::vector<Tensor> held_tensors(const interp::Value& value);
 
-// The variables of the main module by name, without `_`.
+// Of the memory that tensors lie in, which several may share, in bytes.
+std::int64_t memory_of(const std::vector<Tensor>& tensors);
+
+// The variables of the main module by name, without `_` and `_18`.
 std::vector<Variable> variables(interp::Interpreter& interpreter);
 
 }  // namespace kiln::repl

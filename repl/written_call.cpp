@@ -22,7 +22,7 @@ using interp::Value;
 const lang::Expr& parse_expression(Session& session, std::string_view command, std::string_view text,
                                    std::unique_ptr<lang::Ast>& ast) {
   if (trim(text).empty()) want_call(command, "give a call, as `f(x)`");
-  ast = lang::parse(session.interpreter().sources().add(session.next_name(), std::string(text)));
+  ast = lang::parse(session.interpreter().sources().add(session.entry_name(), std::string(text)));
   const auto& statements = ast->main->body->statements;
   if (statements.size() != 1 || statements[0]->kind != lang::StmtKind::Expr) {
     want_call(command, fmt::format("`:{}` takes one expression", command));

@@ -46,7 +46,7 @@ void Kernels::add(const Op& op, const Kernel& kernel) {
   if (place || !place.missing.empty())
     throw InternalError("op '" + std::string(op.name()) + "' has two kernels on one device");
   if ((kernel.count == nullptr) != (kernel.run_counted == nullptr) ||
-      (op.has(kDataDependent) && !kernel.count))
+      (op.has(kDataDependent) && !kernel.count && !kernel.give))
     throw InternalError("op '" + std::string(op.name()) +
                         "' must count its results where their sizes depend on data");
   if (kernel.takes != nullptr && op.decompose == nullptr)

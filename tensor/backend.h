@@ -36,6 +36,9 @@ struct CountedOutputs {
 };
 using CountFn = CountedOutputs (*)(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream);
 
+// Gives the results in memory of their own: they come from elsewhere, as what other processes send does.
+using GiveFn = Tensors (*)(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream);
+
 // Does a kernel apply to these operands? Else the row's body runs. Where `has_kernel_for` is asked of the row
 // it is decided by types and attributes.
 using TakesFn = bool (*)(const Op& op, const Attrs& attrs, Inputs inputs);
@@ -47,6 +50,7 @@ struct Kernel {
   // Where `infer` gives -1: what counts the elements of the results, and what computes them then.
   CountFn count = nullptr;
   KernelFn run_counted = nullptr;
+  GiveFn give = nullptr;  // in place of all these
   // May an output have any layout without overlap and any dtype that the result may be cast to, and be just
   // the elements of an input? In-place forms then compute straight into their target. Where an elementwise
   // row may refuse elements, inputs may share others with the output too, which is left alone if it does.
@@ -54,7 +58,7 @@ struct Kernel {
   std::string_view missing{};  // why the row does not run
   std::string_view on_host{};  // why the host computes it: its operands go there, the results come back
 
-  explicit operator bool() const { return run != nullptr || run_counted != nullptr; }
+  explicit operator bool() const { return run != nullptr || run_counted != nullptr || give != nullptr; }
 };
 
 // The column of one device: a kernel for every row, by the row's id. A family's file in the device's folder

@@ -255,6 +255,7 @@ Tensors run_checked(const Op& op, Inputs inputs, const Attrs& attrs, std::span<c
   if (!kernel || (kernel.takes != nullptr && !kernel.takes(op, attrs, inputs)))
     return op.decompose(op, inputs, attrs);
   const guarded::Open memory;
+  if (kernel.give != nullptr) return kernel.give(op, attrs, inputs, backend.stream());
   if (kernel.count != nullptr && std::any_of(types.begin(), types.end(), depends_on_data))
     return run_counted(op, kernel, inputs, attrs, backend.stream());
   Tensors outputs = memory_for(op, [&] { return outputs_of(op, inputs, types); });

@@ -6,6 +6,8 @@ const CoreOps& core_ops() {
   static const OpTable& table = OpTable::get();
   static const CoreOps kOps{.add = table.at("add"),
                             .add_alpha = table.at("add.alpha"),
+                            .allreduce_start = table.at("allreduce_start"),
+                            .allreduce_wait = table.at("allreduce_wait"),
                             .as_strided = table.at("as_strided"),
                             .as_strided_scatter = table.at("as_strided_scatter"),
                             .cast = table.at("cast"),

@@ -5,11 +5,11 @@
 namespace kiln {
 
 std::string_view name(ErrorKind kind) {
-  static constexpr std::array<std::string_view, 20> kNames = {
-      "SyntaxError",    "NameError",    "TypeError",   "ValueError",     "ShapeError",
-      "DTypeError",     "IndexError",   "KeyError",    "AttributeError", "DeviceError",
-      "AutogradError",  "CaptureError", "IOError",     "AssertionError", "OverflowError",
-      "RecursionError", "OutOfMemory",  "Interrupted", "Error",          "InternalError"};
+  static constexpr std::array<std::string_view, 21> kNames = {
+      "SyntaxError", "NameError",      "TypeError",      "ValueError",     "ShapeError",    "DTypeError",
+      "IndexError",  "KeyError",       "AttributeError", "DeviceError",    "AutogradError", "CaptureError",
+      "IOError",     "AssertionError", "OverflowError",  "RecursionError", "OutOfMemory",   "RanksLost",
+      "Interrupted", "Error",          "InternalError"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -27,6 +27,7 @@ enum class ErrorKind {
   Overflow,
   Recursion,
   OutOfMemory,
+  RanksLost,
   Interrupted,
   User,
   Internal,

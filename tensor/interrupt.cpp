@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/error.h"
+#include "tensor/interrupt_look.h"
 
 namespace kiln {
 namespace {
@@ -26,8 +27,22 @@ bool interrupt_is_due() {
 
 void throw_interrupt() { throw OpError(ErrorKind::Interrupted, kInterrupted); }
 
-HeldInterrupts::HeldInterrupts() { ++own.depth; }
-HeldInterrupts::~HeldInterrupts() { --own.depth; }
+bool interrupt_came() { return interrupt_requested.load(std::memory_order_relaxed) && interrupt_is_due(); }
+
+namespace {
+
+// Other threads may look, and only this one writes.
+std::atomic_ref<int> depth_of(const InterruptHolds& holds) {
+  return std::atomic_ref<int>(const_cast<InterruptHolds&>(holds).depth);
+}
+void change_depth(int by) { depth_of(own).store(own.depth + by, std::memory_order_relaxed); }
+
+}  // namespace
+
+bool is_held(const InterruptHolds& holds) { return depth_of(holds).load(std::memory_order_relaxed) > 0; }
+
+HeldInterrupts::HeldInterrupts() { change_depth(1); }
+HeldInterrupts::~HeldInterrupts() { change_depth(-1); }
 
 InterruptRule::InterruptRule(bool (*holds)(const void* of), const void* of)
     : holds_before_(std::exchange(own.holds, holds)), of_before_(std::exchange(own.of, of)) {}

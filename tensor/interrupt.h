@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace kiln {
@@ -20,6 +21,18 @@ inline void check_interrupt() {
     if (interrupt_is_due()) throw_interrupt();
   }
 }
+
+// Runs f(begin, end) over pieces of [0, count), between which a request is seen: for loops of the host. A
+// piece of so many items or bytes takes a few milliseconds at most. Throws as check_interrupt and `f` do.
+template <class F>
+void in_pieces(std::size_t count, std::size_t piece, const F& f) {
+  for (std::size_t begin = 0; begin < count; begin += piece) {
+    check_interrupt();
+    f(begin, begin + piece < count ? begin + piece : count);
+  }
+}
+inline constexpr std::size_t kPieceOfBytes = std::size_t{1} << 24U;   // to be copied or searched
+inline constexpr std::size_t kPieceOfValues = std::size_t{1} << 16U;  // to be made, compared or moved
 
 // What keeps a thread's work from being cut; threads that share its loops go by it, too.
 struct InterruptHolds {

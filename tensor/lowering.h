@@ -54,14 +54,15 @@ struct Draw {
 class Lowering {
  public:
   enum Kind : std::uint8_t {
-    Pointwise,  // one scalar function per element, by name in tensor/math.h: `pointwise`
-    Reduce,     // a fixed-order reduction
-    View,       // an index map: `view`
-    Library,    // a call (oneDNN, LAPACK, sort)
-    Gather,     // loads at computed places
-    Scatter,    // stores at computed places
-    Create,     // no elements of inputs are read
-    Composite,  // written over smaller ops: `decompose` runs its body
+    Pointwise,   // one scalar function per element, by name in tensor/math.h: `pointwise`
+    Reduce,      // a fixed-order reduction
+    View,        // an index map: `view`
+    Library,     // a call (oneDNN, LAPACK, sort)
+    Gather,      // loads at computed places
+    Scatter,     // stores at computed places
+    Create,      // no elements of inputs are read
+    Collective,  // done together with other processes
+    Composite,   // written over smaller ops: `decompose` runs its body
   };
 
   Lowering(Kind kind) : kind_(kind) {}

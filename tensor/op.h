@@ -289,6 +289,7 @@ struct Op {
   std::string_view name() const { return signature.name; }
   bool has(Trait trait) const { return (traits & trait) != 0; }
   bool draws() const { return (effects & kDraws) != 0; }
+  bool communicates() const { return (effects & kCommunicates) != 0; }
   bool may_fail() const { return (effects & kMayFail) != 0; }
   // Is its place among other ordered ops part of what it does? It runs once then, and is merged with none.
   bool is_ordered() const { return (effects & (kDraws | kOrdered | kCommunicates)) != 0; }
@@ -334,6 +335,7 @@ void add_index_ops(OpTable& table);
 void add_linalg_ops(OpTable& table);
 void add_nn_ops(OpTable& table);
 void add_random_ops(OpTable& table);
+void add_collective_ops(OpTable& table);
 
 // ---- The door --------------------------------------------------------------------------------------------
 

@@ -124,9 +124,11 @@ void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f) {
     return f(0, count);
   }
   const int workers = static_cast<int>(std::min<std::int64_t>(num_threads(), ceil_divide(count, grain)));
-  // A few pieces per thread even out the work; never so long that an interrupt has to wait.
+  // A few pieces per thread even out the work; never so long that an interrupt has to wait. A grain is work
+  // for some 10 us.
   const std::int64_t share = count / (std::int64_t{workers} * 4);
-  Pieces pieces(count, std::clamp(share, grain, std::max<std::int64_t>(grain, 1 << 20)), workers, f);
+  const std::int64_t most = grain > (1 << 14) ? std::max<std::int64_t>(grain, 1 << 20) : 64 * grain;
+  Pieces pieces(count, std::clamp(share, grain, most), workers, f);
   if (workers == 1 || !ThreadPool::get().run(pieces, workers)) pieces.work(0);
   pieces.rethrow();
 }

@@ -29,7 +29,7 @@ class RangeFn {
 // Runs f(begin, end) over pieces of [0, count). Runs in the calling thread when count < grain or when already
 // inside a parallel region. Results must not depend on where the pieces are cut. Exceptions of `f` are
 // rethrown. Throws OpError (Interrupted) between pieces when an interrupt was requested, unless the calling
-// thread holds it (tensor/interrupt.h).
+// thread holds it (tensor/interrupt.h). Items that may take milliseconds each are for `f` to look between.
 void parallel_for(std::int64_t count, std::int64_t grain, RangeFn f);
 
 }  // namespace kiln

@@ -26,6 +26,9 @@ struct State {
   std::atomic<std::int64_t> number{0};  // of the recording
   std::atomic<Clock::rep> start{0};
   std::atomic<int> compiling{0};  // spans of compilation that are open
+  std::mutex watch_mutex;
+  bool has_watch = false;
+  std::vector<Phase> watched;  // under way on the thread of the watch
 };
 State& state() {
   static State only;
@@ -44,6 +47,7 @@ struct Mine {
   const Event* innermost = nullptr;
 };
 thread_local Mine mine;
+thread_local bool is_watched_thread = false;
 
 // A thread has a list of its own in each recording.
 Mine& joined() {
@@ -79,6 +83,8 @@ std::string_view name(Kind kind) {
       return "op";
     case Kind::Kernel:
       return "kernel";
+    case Kind::Line:
+      return "line";
     case Kind::Share:
       break;
   }
@@ -100,6 +106,15 @@ Line line_of(std::string_view file, int number) {
 
 void set_line_source(std::function<Line()> source) { state().line_source = std::move(source); }
 
+void mark(const Line& line) {
+  if (!records(Detail::Ops)) return;
+  const Mine& thread = joined();
+  Event event{Kind::Line, "", line, thread.thread, now(), 0};
+  event.end = event.begin;
+  const std::lock_guard lock(thread.told->mutex);
+  thread.told->events.push_back(std::move(event));
+}
+
 Recording::Recording(Detail detail) {
   State& all = state();
   {
@@ -110,6 +125,7 @@ Recording::Recording(Detail detail) {
     all.threads.clear();
     all.start = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
     all.number.fetch_add(1, std::memory_order_release);
+    const std::lock_guard watch(all.watch_mutex);
     detail::wanted = detail;
   }
   joined();
@@ -118,7 +134,11 @@ Recording::Recording(Detail detail) {
 Recording::~Recording() { static_cast<void>(stop()); }
 
 std::vector<Event> Recording::stop() {
-  detail::wanted = Detail::None;
+  State& all = state();
+  {
+    const std::lock_guard lock(all.watch_mutex);
+    detail::wanted = all.has_watch ? Detail::Names : Detail::None;
+  }
   return take();
 }
 
@@ -138,7 +158,51 @@ std::vector<Event> Recording::take() {
   return events;
 }
 
+PhaseWatch::PhaseWatch() {
+  State& all = state();
+  const std::lock_guard lock(all.watch_mutex);
+  if (all.has_watch) throw InternalError("phases are watched already");
+  all.has_watch = is_watched_thread = true;
+  if (!records(Detail::Names)) detail::wanted = Detail::Names;
+}
+
+PhaseWatch::~PhaseWatch() {
+  State& all = state();
+  const std::lock_guard lock(all.watch_mutex);
+  all.has_watch = is_watched_thread = false;
+  all.watched.clear();
+  if (!records(Detail::Phases)) detail::wanted = Detail::None;
+}
+
+std::vector<Phase> PhaseWatch::open() const {
+  State& all = state();
+  const std::lock_guard lock(all.watch_mutex);
+  return all.watched;
+}
+
+Parts::Parts(int count) : is_watched_(is_watched_thread) {
+  if (!is_watched_) return;
+  State& all = state();
+  const std::lock_guard lock(all.watch_mutex);
+  if (!all.watched.empty()) all.watched.back().parts = count;
+}
+
+void Parts::are_done(int some) const {
+  if (!is_watched_) return;
+  State& all = state();
+  const std::lock_guard lock(all.watch_mutex);
+  for (Phase& each : all.watched)
+    if (each.parts > 0) each.done += some;
+}
+
 void Span::begin(Kind kind, std::string_view name, const Line* line) {
+  if (is_watched_thread && kind < Kind::Op) {
+    State& all = state();
+    const std::lock_guard lock(all.watch_mutex);
+    all.watched.push_back({kind, std::string(name)});
+    is_watched_ = true;
+  }
+  if (!records(Detail::Phases)) return;
   Mine& thread = joined();
   const auto is_in = [&thread](Kind outer) {
     return thread.innermost != nullptr && thread.innermost->kind == outer;
@@ -160,6 +224,12 @@ void Span::begin(Kind kind, std::string_view name, const Line* line) {
 }
 
 void Span::end() {
+  if (is_watched_) {
+    State& all = state();
+    const std::lock_guard lock(all.watch_mutex);
+    if (!all.watched.empty()) all.watched.pop_back();
+  }
+  if (event_ == nullptr) return;
   event_->end = now();
   if (event_->kind == Kind::Compile) --state().compiling;
   if (mine.innermost == event_.get()) mine.innermost = outer_;

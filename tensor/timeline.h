@@ -22,13 +22,16 @@ enum class Kind : std::uint8_t {
   Wait,      // for what another thread compiles
   Op,        // one op of the table
   Kernel,    // an instruction of a compiled call
+  Line,      // no span: see `mark`
   Share,     // of a loop over elements, on another thread than the one that brought it
 };
 std::string_view name(Kind kind);
+inline constexpr std::string_view kDifferentiate = "differentiate";  // the name of that part of compilation
 
 // Looking at ops costs two readings of the clock for each; phases are so few that they cost nothing. Ops that
 // run while they are captured are taken down with the phases, so that capture is not blamed for their work.
-enum class Detail : std::uint8_t { None, Phases, Ops };
+// Names are not taken down: they are those of the phases under way, for a watch.
+enum class Detail : std::uint8_t { None, Names, Phases, Ops };
 
 // A line of a program. File names are kept as long as the process lives.
 struct Line {
@@ -53,6 +56,10 @@ struct Event {
   std::int64_t duration() const { return end - begin; }
 };
 
+// The machine's own time up to now, since the last mark, goes to this line: an event without duration. It
+// does nothing unless ops are recorded.
+void mark(const Line& line);
+
 // One recording at a time.
 class Recording {
  public:
@@ -70,6 +77,34 @@ class Recording {
 // Does any thread compile now? Known while a recording is under way.
 bool is_compiling();
 
+// A phase that is under way, and how many of its parts are done: none of 0 where it does not count them.
+struct Phase {
+  Kind kind = Kind::Run;
+  std::string name;
+  int done = 0, parts = 0;
+};
+
+// While one lives, other threads can see which phases of this thread are under way. One at a time.
+class PhaseWatch {
+ public:
+  PhaseWatch();
+  ~PhaseWatch();
+  PhaseWatch(const PhaseWatch&) = delete;
+  PhaseWatch& operator=(const PhaseWatch&) = delete;
+  // Those that began since, outermost first. From any thread.
+  std::vector<Phase> open() const;
+};
+
+// The parts of the innermost phase under way, of a thread that is watched. Any thread may do them.
+class Parts {
+ public:
+  explicit Parts(int count);
+  void are_done(int some) const;
+
+ private:
+  bool is_watched_;
+};
+
 namespace detail {
 inline constinit std::atomic<Detail> wanted{Detail::None};
 }  // namespace detail
@@ -79,7 +114,7 @@ inline bool records(Detail detail) { return detail::wanted.load(std::memory_orde
 class Span {
  public:
   Span(Kind kind, std::string_view name) {
-    if (records(Detail::Phases)) [[unlikely]]
+    if (records(Detail::Names)) [[unlikely]]
       begin(kind, name, nullptr);
   }
   // Of a line that the caller knows better than whoever runs the program.
@@ -88,7 +123,7 @@ class Span {
       begin(kind, name, &line);
   }
   ~Span() {
-    if (event_ != nullptr) [[unlikely]]
+    if (event_ != nullptr || is_watched_) [[unlikely]]
       end();
   }
   Span(const Span&) = delete;
@@ -99,6 +134,7 @@ class Span {
   void begin(Kind kind, std::string_view name, const Line* line);
   void end();
   std::unique_ptr<Event> event_;  // null: nothing is recorded
+  bool is_watched_ = false;
   const Event* outer_ = nullptr;
 };
 

@@ -10,14 +10,10 @@
 namespace kiln::interp::capture {
 namespace {
 
-struct BackendRow {
-  std::string_view name;
-  jit::Backend backend;
-};
 constexpr BackendRow kBackends[] = {
-    {"eager", jit::Backend::Ops},
-    {"aot_eager", jit::Backend::AotOps},
-    {"fused", jit::Backend::Kernels},
+    {"fused", "kernels of several ops, compiled for the device", jit::Backend::Kernels},
+    {"aot_eager", "op by op, with gradients made ahead of time", jit::Backend::AotOps},
+    {"eager", "op by op, with gradients by the tape", jit::Backend::Ops},
 };
 
 const BackendRow* find_backend(std::string_view name) {
@@ -56,6 +52,17 @@ CompiledRunner made_by_program(Interpreter& interpreter, const CompileOptions& o
 }
 
 }  // namespace
+
+std::span<const BackendRow> backends() { return kBackends; }
+
+std::string known_backends() {
+  std::string names;
+  for (const BackendRow& each : kBackends) {
+    const bool is_last = &each == std::end(kBackends) - 1;
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : is_last ? " and " : ", ", each.name);
+  }
+  return "backends are " + names;
+}
 
 bool is_backend(std::string_view name) { return find_backend(name) != nullptr; }
 

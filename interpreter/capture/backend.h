@@ -2,7 +2,12 @@
 // how, or a backend of the program.
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "interpreter/capture/compiled.h"
+#include "jit/pipeline/compiled_graph.h"
 
 namespace kiln::interp::capture {
 
@@ -17,6 +22,17 @@ struct CompiledRunner {
   std::function<bool()> ready{};
   std::shared_ptr<const Value> callable{};  // the function of the program's backend, which `run` calls
 };
+// A way to run captured graphs, by the name that programs give.
+struct BackendRow {
+  std::string_view name;
+  std::string_view meaning;
+  jit::Backend backend;
+};
+// The first is that of functions that ask for none.
+std::span<const BackendRow> backends();
+// "backends are "fused", …", for errors.
+std::string known_backends();
+
 // `wanted`: the inputs that require gradients while gradients are recorded. Throws OpError when the graph has
 // no functional form, and (Interrupted) when the user stops compilation.
 CompiledRunner make_runner(Interpreter& interpreter, const CompileOptions& options,

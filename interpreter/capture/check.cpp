@@ -8,6 +8,7 @@
 #include "interpreter/capture/backend.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/interpreter.h"
+#include "jit/graph/collectives.h"
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
 #include "jit/runtime/pending_executable.h"
@@ -89,6 +90,8 @@ bool same_end(const Entry& a, const Entry& b) {
 
 std::optional<Check> Check::begin(const Entry& entry, SourceValues& found, Numbers& numbers) {
   Check check;
+  // Other ranks take part in a collective once.
+  if (jit::has_collectives(entry.captured)) return std::nullopt;
   if (!entry.run || !entry.gather(found, numbers, check.given_, check.symbols_)) return std::nullopt;
   check.before_ = jit::copies_of(check.given_);
   if (check.before_.size() != check.given_.size()) return std::nullopt;

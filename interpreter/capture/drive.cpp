@@ -349,7 +349,7 @@ class Drive {
       }
       Tracer tracer(vm_, region_, place.varying);
       if (compiled_.options.backend == kAsCaptured) tracer.recorder().keep_given();
-      const Generator before = generator();
+      const kiln::Generator before = generator();
       outcome = tracer.run();
       if (outcome.entry) outcome.entry->generator = before;
     } catch (...) {

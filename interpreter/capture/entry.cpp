@@ -5,6 +5,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/vm/vm.h"
 #include "tensor/autograd.h"
+#include "tensor/collective.h"
 #include "tensor/interrupt.h"
 #include "tensor/random.h"
 
@@ -124,12 +125,15 @@ void carry_out(Vm& vm, const HostEffect& effect, const Value& target, const Valu
   }
 }
 
-// Runs the graph. If it fails, restores random numbers, so that the interpreter can run the code again.
+// Runs the graph. If it fails, restores random numbers, so that the interpreter can run the code again. What
+// was begun with other ranks cannot be begun again: then the error is that of the call.
 Tensors run_or_restore(const Runner& run, Inputs arguments, const SymbolValues& symbols, bool& done) {
-  const Generator before = generator();
+  const kiln::Generator before = generator();
+  const std::uint64_t starts = count_of_starts();
   try {
     return run(arguments, symbols);
   } catch (const OpError&) {
+    if (count_of_starts() != starts) throw;
     generator() = before;
     done = false;
     return {};

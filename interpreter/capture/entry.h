@@ -120,7 +120,7 @@ struct Entry {
   int break_line = 0;
   // Of inspected calls: the graph's arguments after the call, and before it.
   std::vector<Tensor> recorded, given;
-  Generator generator;              // of random numbers, before the call
+  kiln::Generator generator;        // of random numbers, before the call
   const Code* last_code = nullptr;  // the code of the innermost frame at the end
   bool told = false;                // a difference to the interpreter was reported
   bool steps_over = false;          // the interpreter runs the instruction it ends at

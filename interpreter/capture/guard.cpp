@@ -10,6 +10,7 @@
 #include "interpreter/text/plain_text.h"
 #include "interpreter/values/natives.h"
 #include "tensor/autograd.h"
+#include "tensor/collective.h"
 #include "tensor/tape/freed_histories.h"
 #include "tensor/view.h"
 
@@ -242,6 +243,8 @@ bool Guard::holds(SourceValues& found, Numbers& numbers) const {
   switch (kind) {
     case Kind::GradMode:
       return grad_enabled() == value.as_bool();
+    case Kind::Membership:
+      return membership_version() == static_cast<std::uint64_t>(number);
     case Kind::SameMemory:
       return share_memory_as(members, groups, found);
     case Kind::Apart:
@@ -288,6 +291,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
   switch (kind) {
     case Kind::GradMode:
       return value.as_bool() ? "gradients are recorded" : "gradients are not recorded";
+    case Kind::Membership:
+      return "the ranks and their process sets are the same";
     case Kind::SameMemory:
       return "the tensors share memory as they did";
     case Kind::Computed: {
@@ -343,6 +348,7 @@ TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& e
                                           SourceValues& found) const {
   if (kind == Kind::GradMode)
     return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
+  if (kind == Kind::Membership) return {"the ranks and their process sets", "as captured", "others"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};
   if (kind == Kind::Computed) return {text(sources, exprs), "true", "false"};
   if (kind == Kind::Apart)

@@ -64,6 +64,7 @@ struct Guard {
     Extras,     // a struct whose fields beside the declared ones have the names `value`, in this order
     Tensor,
     GradMode,    // `value`: whether gradients are recorded
+    Membership,  // ranks and process sets are those of the version `number`
     Computed,    // the expression `number` gives `value`
     SameMemory,  // the tensors `members` are not each other, and share memory exactly as they did: `groups`
     Apart,       // none of the objects `members` is another

@@ -5,6 +5,7 @@
 #include "interpreter/capture/observe.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/context.h"
+#include "interpreter/vm/kept_place.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/op_entry.h"
 #include "interpreter/vm/parameters.h"
@@ -209,6 +210,13 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       read_arguments();
       // Guards check the layout of a tensor, not whether it is a view.
       if (tracer_.is_outside(arguments[0])) tracer_.stop("an argument is asked whether it is a view");
+      return;
+    case HostRule::ReadsRanks:
+      if (tracer_.is_apart_) return tracer_.stop("the ranks are asked for");
+      read_arguments();
+      return tracer_.read_membership();
+    case HostRule::ReadsPlace:
+      if (user_frame(tracer_.vm_) < tracer_.base_) tracer_.stop("the line of a caller is asked for");
       return;
     case HostRule::TellsApart:
       read_arguments();

@@ -91,7 +91,7 @@ class OwnBackend {
     const Value callable = *kept;
     // An error of a graph is one of the captured program, and the interpreter raises it.
     if (callable.is(Tag::Graph)) return results(call_graph(interpreter_, callable, arguments), symbols);
-    const Generator before = generator();
+    const kiln::Generator before = generator();
     Value returned;
     try {
       returned = interpreter_.call(callable, arguments);

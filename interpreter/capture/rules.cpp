@@ -41,6 +41,9 @@ HostRule rule_of_function(std::string_view name) {
       {HostRule::Differentiates, {"grads"}},
       {HostRule::Attributes, {"getattr", "hasattr", "setattr"}},
       {HostRule::Prints, {"print"}},
+      {HostRule::ReadsRanks,
+       {"dist_rank", "dist_size", "dist_members", "dist_is_initialized", "dist_places"}},
+      {HostRule::ReadsPlace, {"dist_place"}},
   });
   return look_up(kTable, name);
 }

@@ -17,6 +17,8 @@ enum class HostRule : std::uint8_t {
   ReadsContiguity,  // as Reads, and it reads the kind of a tensor's strides, which guards check
   ReadsOrigin,      // as Reads, and it reads whether its argument is a view
   ReadsParameter,   // tells whether its argument, a tensor, is a parameter
+  ReadsRanks,       // as Reads, and its result also follows from which ranks there are
+  ReadsPlace,       // its result is the line of the program that it is called for
   TellsApart,       // reads all of its arguments, and which tensors in them are one
   Identifies,       // tells which object its argument is
   Makes,    // makes an object that no exit can make again: an iterator, a scope, a transformed function

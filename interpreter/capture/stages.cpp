@@ -8,6 +8,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
+#include "interpreter/capture/own_pass.h"
 #include "interpreter/vm/impl.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/fused_text.h"
@@ -191,6 +192,18 @@ std::vector<CapturedGraph> in_stretches(const Compiled& compiled) {
 
 }  // namespace
 
+namespace {
+
+std::function<jit::Graph(jit::Graph)> edit_by(Interpreter& interpreter, const std::vector<OwnPass>& passes) {
+  if (passes.empty()) return {};
+  return [&interpreter, passes](jit::Graph graph) {
+    for (const OwnPass& each : passes) graph = capture::run_own(interpreter, each, graph);
+    return graph;
+  };
+}
+
+}  // namespace
+
 // Calls a copy of the function that has no entries.
 std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
                                         std::span<const Value> positional,
@@ -209,8 +222,11 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
     interpreter.call(f, positional, with_names);
   }
   std::vector<CapturedGraph> parts = in_stretches(*compiled_of(f));
-  if (const Compiled* before = compiled_of(function)) {
-    for (CapturedGraph& each : parts) each.memory_budget = before->options.memory_budget;
+  const Compiled* const before = compiled_of(function);
+  for (CapturedGraph& each : parts) {
+    if (before == nullptr) break;
+    each.memory_budget = before->options.memory_budget;
+    each.edit = edit_by(interpreter, before->options.own_passes);
   }
   return parts;
 }

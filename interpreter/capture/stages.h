@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,9 +35,12 @@ struct CapturedGraph {
   std::vector<Tensor> arguments;  // the graph's arguments, as the call left them
   double memory_budget = 1;       // the argument of `jit`
   std::vector<Tensor> given;      // the arguments before the call, in memory that no write reaches
-  Generator generator;            // of random numbers, before the graph ran
+  kiln::Generator generator;      // of random numbers, before the graph ran
   bool taped = true;              // the graph runs under the tape where an argument requires a gradient
   bool differentiated = false;    // gradients are part of the graph
+  // What the passes of the program that the function is compiled with make of its graph without writes; empty
+  // where it is compiled with none.
+  std::function<jit::Graph(jit::Graph)> edit{};
 };
 
 // Captures one call of `function` with these arguments. It uses no entries made before, and keeps none.

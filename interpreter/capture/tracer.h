@@ -204,6 +204,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void fix_layout(const Value& v);    // strides and offset
   void tells_tensors_apart() { tells_tensors_apart_ = true; }
   void fix_parameter(const Value& v);  // whether it is one
+  void read_membership();              // which ranks there are, of which process sets
   // The varying number at a place of an object: a field, an item of a list, the value of a key. -1: none.
   ExprId kept_number(const Value& object, std::int64_t at) const;
   void keep_number(const Value& object, std::int64_t at, ExprId id);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
+#include "tensor/collective.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -198,6 +199,13 @@ void Tracer::fix_layout(const Value& v) {
     each.tensor.exact_strides = true;
     each.tensor.same_strides = true;
   }
+}
+
+void Tracer::read_membership() {
+  Guard guard;
+  guard.kind = Guard::Kind::Membership;
+  guard.number = static_cast<std::int64_t>(membership_version());
+  add_guard(std::move(guard));
 }
 
 void Tracer::fix_parameter(const Value& v) {

@@ -4,6 +4,7 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/vm/impl.h"
 #include "interpreter/vm/registers.h"
 #include "interpreter/vm/vm.h"
 #include "tensor/levels/level.h"
@@ -59,9 +60,9 @@ std::optional<capture::Region> Vm::region_at(Frame* frame, const Frame* entry) {
 
 namespace {
 
-capture::CompileOptions options_of(const Interpreter& interpreter) {
+capture::CompileOptions options_of(Interpreter& interpreter) {
   capture::CompileOptions options;
-  options.backend = interpreter.options().backend;
+  options.backend = interpreter.impl().backend;
   options.may_wait = interpreter.options().hot_after > 0;
   options.timed = options.may_wait && interpreter.options().capture_share > 0 && !checking();
   return options;

@@ -198,7 +198,14 @@ void FunctionCompiler::emit_return(Register value, Span span) {
 }
 
 void FunctionCompiler::yield_statement(const lang::YieldStmt& s) {
-  emit(Opcode::Yield, s.span, s.value ? expression(*s.value) : load_none(s.span, {}));
+  Register value = s.value ? expression(*s.value) : load_none(s.span, {});
+  if (s.target != nullptr && !is_temporary(value)) {
+    const Register given = allocate();
+    emit(Opcode::Copy, s.span, given, value);
+    value = given;
+  }
+  emit(Opcode::Yield, s.span, value);
+  if (s.target != nullptr) assign_to(*s.target, value, s.span);  // what is sent comes in its place
 }
 
 void FunctionCompiler::del_statement(const lang::DelStmt& s) {

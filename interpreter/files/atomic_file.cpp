@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 
 #include "interpreter/files/io_error.h"
 #include "interpreter/files/part_file.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/shadow.h"
+#include "tensor/detached_call.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -77,11 +79,28 @@ void AtomicFile::write(const void* bytes, std::size_t n) {
   }
 }
 
+// A disk takes what it is given for seconds, in which no signal cuts the call: on another thread, and a
+// descriptor of its own, it may be left behind. A pipe cannot be synced, which is no failure.
+void AtomicFile::sync() {
+  const auto error = std::make_shared<int>(0);
+  const int own = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) fail(errno);
+  const std::shared_ptr<const int> descriptor(new int(own), [](const int* last) {
+    ::close(*last);
+    delete last;
+  });
+  run_detached([=] {
+    while (::fsync(*descriptor) != 0) {
+      if (errno == EINTR) continue;
+      *error = errno;
+      return;
+    }
+  });
+  if (*error != 0 && *error != EINVAL) fail(*error);
+}
+
 void AtomicFile::commit() {
-  // A pipe cannot be synced, which is no failure.
-  while (!temporary_.empty() && ::fsync(descriptor_) != 0 && errno != EINVAL) {
-    if (!host::was_cut(errno)) fail(errno);
-  }
+  if (!temporary_.empty()) sync();
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);

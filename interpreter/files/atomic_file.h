@@ -23,6 +23,8 @@ class AtomicFile : public Sink {
   [[noreturn]] void fail(int error);
 
  private:
+  void sync();
+
   std::string shown_;      // as the user gave it
   std::string target_;     // links resolved
   std::string temporary_;  // empty when written directly

@@ -17,6 +17,7 @@
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -83,6 +84,7 @@ Kind kind_of(const Cells& cells) {
   Kind kind = Kind::Int;
   bool any = false;
   for (const std::string& field : cells.fields) {
+    check_interrupt();
     const Says says = cell_of(field).says;
     if (says == Says::Text) return Kind::Text;
     any = any || says != Says::Nothing;
@@ -98,8 +100,10 @@ kiln::Tensor tensor_of(const Cells& cells, kiln::DType dtype, const Element& ele
   const kiln::Tensor x = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), dtype);
   const kiln::WritableHostView elements(x);
   T* const out = elements.as<T>();
-  for (std::size_t row = 0; row < cells.fields.size(); ++row)
+  for (std::size_t row = 0; row < cells.fields.size(); ++row) {
+    check_interrupt();
     out[row] = element(row, cell_of(cells.fields[row]));
+  }
   return x;
 }
 
@@ -234,6 +238,7 @@ Table read_csv(std::string_view text, const CsvOptions& options) {
   CsvRow row;
   bool first = true;
   while (reader.next(row)) {
+    check_interrupt();
     if (std::exchange(first, false)) {
       columns.resize(row.fields.size());
       if (options.header.value_or(looks_like_header(row))) {

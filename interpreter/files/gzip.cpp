@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "tensor/error.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -14,9 +14,8 @@ namespace {
 constexpr int kGzipWindow = 15 + 16;
 constexpr std::uint64_t kMostRatio = 1032;  // of deflate, by its format
 
-uInt piece(std::size_t n) {
-  return static_cast<uInt>(std::min<std::size_t>(n, std::numeric_limits<uInt>::max()));
-}
+// Some ten milliseconds of packing, then an interrupt is seen.
+uInt piece(std::size_t n) { return static_cast<uInt>(std::min<std::size_t>(n, std::size_t{1} << 20U)); }
 
 }  // namespace
 
@@ -45,6 +44,7 @@ std::size_t GzipSource::read_some(void* out, std::size_t n) {
   State& s = *state_;
   std::size_t done = 0;
   while (done < n && !s.ended) {
+    check_interrupt();
     if (s.stream.avail_in == 0) {
       s.stream.next_in = s.input.data();
       s.stream.avail_in = piece(s.compressed.read_some(s.input.data(), s.input.size()));
@@ -98,6 +98,7 @@ GzipSink::~GzipSink() { deflateEnd(&state_->stream); }
 void GzipSink::write(const void* bytes, std::size_t n) {
   auto* at = static_cast<const Bytef*>(bytes);
   while (n > 0) {
+    check_interrupt();
     const uInt count = piece(n);
     state_->stream.next_in = const_cast<Bytef*>(at);  // zlib reads only
     state_->stream.avail_in = count;

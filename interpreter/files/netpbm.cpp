@@ -11,6 +11,7 @@
 #include "interpreter/interpreter.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -123,6 +124,7 @@ kiln::Tensor read_ppm(std::string_view bytes) {
   {
     const kiln::WritableHostView elements(x);
     for (std::int64_t i = 0; i < x.numel(); ++i) {
+      check_interrupt();
       const std::int64_t value = sample(i);
       if (wide) {
         elements.as<std::int32_t>()[i] = static_cast<std::int32_t>(value);

@@ -11,6 +11,7 @@
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -63,7 +64,9 @@ kiln::Tensor mapped(const kiln::Tensor& x, kiln::DType dtype, const Sample& samp
   kiln::Tensor result = kiln::Tensor::empty(x.sizes(), dtype);
   const kiln::HostView in(dense);
   const kiln::WritableHostView out(result);
-  std::transform(in.as<double>(), in.as<double>() + x.numel(), out.as<T>(), sample);
+  in_pieces(static_cast<std::size_t>(x.numel()), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+    std::transform(in.as<double>() + begin, in.as<double>() + end, out.as<T>() + begin, sample);
+  });
   return result;
 }
 
@@ -110,6 +113,7 @@ std::string big_endian_words(const kiln::Tensor& x) {
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(x.numel()) * 2);
   for (std::int64_t i = 0; i < x.numel(); ++i) {
+    check_interrupt();
     bytes += static_cast<char>(in[i] >> 8);
     bytes += static_cast<char>(in[i]);
   }

@@ -15,6 +15,7 @@
 #include "interpreter/files/picture.h"
 #include "interpreter/interpreter.h"
 #include "tensor/host_view.h"
+#include "tensor/interrupt_look.h"
 
 namespace kiln::interp::files {
 namespace {
@@ -74,6 +75,7 @@ struct PngReader : PngFile {
 };
 
 void read_bytes(png_structp png, png_bytep out, png_size_t n) {
+  if (interrupt_came()) png_error(png, kInterrupted);
   auto& reader = *static_cast<PngReader*>(png_get_io_ptr(png));
   if (n > reader.bytes.size() - reader.at) png_error(png, "it ends early");
   std::memcpy(out, reader.bytes.data() + reader.at, n);
@@ -159,6 +161,7 @@ kiln::Tensor colored(const std::vector<std::uint8_t>& numbers, const kiln::Dims&
 kiln::Tensor read_png(std::string_view bytes) {
   PngReader reader(bytes);
   const auto fail = [&] {
+    check_interrupt();
     throw DamagedFile(fmt::format("it is not a readable PNG ({})", reader.complaint.data()));
   };
   if (!reader.start()) fail();
@@ -207,6 +210,7 @@ struct PngWriter : PngFile {
 };
 
 void write_bytes(png_structp png, png_bytep bytes, png_size_t n) {
+  if (interrupt_came()) png_error(png, kInterrupted);
   auto& writer = *static_cast<PngWriter*>(png_get_io_ptr(png));
   bool kept = true;
   try {
@@ -251,6 +255,7 @@ void write_png(Sink& sink, const kiln::Tensor& tensor) {
                                     : reinterpret_cast<png_bytep>(pairs.data());
   point_at_rows(writer.rows, first, writer.height, row_bytes);
   if (!writer.run()) {
+    check_interrupt();
     raise("ValueError", fmt::format("{} cannot be written as a PNG ({})", to_string(tensor.type()),
                                     writer.complaint.data()));
   }

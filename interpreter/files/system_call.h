@@ -17,8 +17,8 @@ inline bool was_cut(int error) {
   return true;
 }
 
-// Hands text to a stream. False if it was not taken; errno says why. Of what waits for the reader of a pipe,
-// Ctrl-C ends the wait with EINTR.
+// Hands text to a stream. False if it was not taken; errno says why. Of what waits for the reader of a pipe
+// or a terminal, Ctrl-C ends the wait with EINTR.
 bool write_stream(std::FILE* stream, std::string_view text);
 
 }  // namespace kiln::interp::host

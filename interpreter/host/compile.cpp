@@ -1,8 +1,10 @@
 // `jit` and `eager`: functions with compiled entries of their own, and functions without.
 #include <fmt/format.h>
 
+#include "interpreter/capture/backend.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/hot.h"
+#include "interpreter/host/backend_choice.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/transforms.h"
@@ -23,7 +25,7 @@ capture::CompileOptions with_backend(const Value& backend, std::string_view who)
     options.backend = text_of(backend);
     if (!capture::is_backend(options.backend)) {
       raise("ValueError", fmt::format("{}: there is no backend \"{}\"", who, options.backend),
-            "backends are \"fused\", \"aot_eager\" and \"eager\", or a function: graph => callable");
+            capture::known_backends() + ", or a function: graph => callable");
     }
   } else {
     check_function(backend, fmt::format("{}: backend", who));
@@ -91,18 +93,13 @@ Value eager(Interpreter& interpreter, Args a) {
 // Each graph of the call, on what it was given in the call.
 Value check(Interpreter& interpreter, Args a) {
   const capture::CompileOptions options = with_backend(a[2], "check");
-  const std::vector<Value>& positional = a[1].as<Tuple>().items;
   if (a[0].is(Tag::Graph)) {
     std::vector<Tensor> arguments;
-    for (const Value& each : positional) arguments.push_back(to_operand(each));
+    for (const Value& each : a[1].as<Tuple>().items) arguments.push_back(to_operand(each));
     const std::string found = capture::difference_of(interpreter, options, graph_of(a[0]), arguments);
     return found.empty() ? Value() : Value(found);
   }
-  std::vector<std::pair<std::string_view, Value>> named;
-  for (const Dict::Entry& entry : a[3].as<Dict>().entries()) {
-    if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
-  }
-  const CapturedCall call = captured_call(interpreter, a[0], positional, named);
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
   for (const CapturedGraph* each : call.graphs()) {
     const std::string found = capture::difference_of(interpreter, options, each->graph, each->arguments);
     if (!found.empty()) return Value(found);
@@ -158,6 +155,16 @@ constexpr NativeDef kCompile[] = {
      "Off: from now on nothing is compiled, and what was is not used: all of the program is the "
      "interpreter's.",
      set_compile},
+    {"backends()",
+     "How compiled functions may run: a list, each with `name meaning chosen`. `:backend` prints it.\n"
+     ">>> [each.name for each in backends()]\n['fused', 'aot_eager', 'eager', 'interpreter']",
+     backends},
+    {"set_backend(name)",
+     "Chooses how functions that become hot run from now on: \"fused\", \"aot_eager\", \"eager\", or "
+     "\"interpreter\", which compiles nothing. What was compiled is forgotten. `jit(f, backend=…)` chooses "
+     "for "
+     "one function.",
+     set_backend},
     {"reset_compiled(f=none)",
      "Forgets what was compiled of a function, its counts, and what was seen to vary; without one, of all. A "
      "function that had become hot is one of the interpreter again, until it is hot.",

@@ -6,6 +6,7 @@
 
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -19,6 +20,7 @@ Value listed(std::span<Value> arguments, F item) {
   std::vector<Value> items;
   items.reserve(dict(arguments).size());
   for (const auto& entry : dict(arguments).entries()) {
+    check_interrupt();
     if (entry.live) items.push_back(item(entry));
   }
   return list_value(std::move(items));
@@ -79,6 +81,7 @@ Value copy(Interpreter&, std::span<Value> arguments) {
   auto* made = new Dict();
   Value result{static_cast<Object*>(made)};
   for (const auto& entry : dict(arguments).entries()) {
+    check_interrupt();
     if (entry.live) made->set(entry.key, entry.value);
   }
   return result;
@@ -90,9 +93,9 @@ Value clear(Interpreter&, std::span<Value> arguments) {
 }
 
 constexpr NativeDef kDict[] = {
-    {"keys(self)", "The keys, in order of insertion, as a list.", keys},
-    {"values(self)", "The values, in order of insertion, as a list.", values},
-    {"items(self)", "The (key, value) pairs, in order of insertion, as a list.", items},
+    {"keys(self) -> list", "The keys, in order of insertion, as a list.", keys},
+    {"values(self) -> list", "The values, in order of insertion, as a list.", values},
+    {"items(self) -> list", "The (key, value) pairs, in order of insertion, as a list.", items},
     {"get(self, key, default=none)", "The value of a key, or the default when it is absent.", get},
     {"pop(self, key, *default)", "Takes out a key and gives its value, or the default when it is absent.",
      pop},
@@ -100,22 +103,41 @@ constexpr NativeDef kDict[] = {
      update},
     {"setdefault(self, key, default=none)",
      "The value of a key, which is set to the default first when absent.", setdefault},
-    {"copy(self)", "A new dict of the same entries.", copy},
+    {"copy(self) -> dict", "A new dict of the same entries.", copy},
     {"clear(self)", "Takes out all entries.", clear},
 };
+
+}  // namespace
+
+namespace {
+
+void set_all(Dict& target, const std::vector<Dict::Entry>& entries) {
+  for (const auto& entry : entries) {
+    check_interrupt();
+    if (entry.live) target.set(entry.key, entry.value);
+  }
+}
+
+// Whole or not at all: what takes long is done to a copy first, which Ctrl-C may cut.
+void update_by_dict(Dict& target, const Dict& from) {
+  const std::vector<Dict::Entry> entries = from.entries();
+  if (entries.size() < kPieceOfValues) {
+    const HeldInterrupts whole;
+    return set_all(target, entries);
+  }
+  const Value made = make<Dict>();
+  auto& updated = made.as<Dict>();
+  set_all(updated, target.entries());
+  set_all(updated, entries);
+  target.exchange(updated);
+}
 
 }  // namespace
 
 namespace host {
 
 void update_dict(Interpreter& interpreter, Dict& target, const Value& from) {
-  if (from.is(Tag::Dict)) {
-    const std::vector<Dict::Entry> entries = from.as<Dict>().entries();
-    for (const auto& entry : entries) {
-      if (entry.live) target.set(entry.key, entry.value);
-    }
-    return;
-  }
+  if (from.is(Tag::Dict)) return update_by_dict(target, from.as<Dict>());
   std::int64_t i = 0;
   interpreter.iterate(from, [&](const Value& pair) {
     const auto* items = items_of(pair);

@@ -5,6 +5,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::host {
 
@@ -43,6 +44,7 @@ std::vector<CapturedGraph> what_runs(const CapturedGraph& captured) {
     both[1].arguments = backward_arguments(pair, captured.arguments, {made.data(), made.size()});
     return both;
   } catch (const OpError&) {  // there is no graph of its gradients
+    check_interrupt();
     return {captured};
   }
 }

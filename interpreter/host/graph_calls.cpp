@@ -29,9 +29,8 @@ using Args = std::span<Value>;
 Value graphs(Interpreter& interpreter, Args a) {
   const StageRow& stage = stage_named(text_argument(a[2], "stage"));
   const CapturedCall call = call_of(interpreter, a[0], a[1], a[3]);
-  std::vector<Value> all;
-  for (const CapturedGraph* each : call.graphs()) all.push_back(stage_value(stage, *each, call.remove));
-  return list_value(std::move(all));
+  return list_of(call.graphs(),
+                 [&](const CapturedGraph* each) { return stage_value(stage, *each, call.remove); });
 }
 
 Value cost_value(const jit::NodeCost& cost, jit::Stage stage) {
@@ -46,13 +45,12 @@ Value cost_value(const jit::NodeCost& cost, jit::Stage stage) {
       "gradient, "
       "else \"functional\".",
       {"name", "ops", "bytes", "flops", "seconds", "share", "roof", "stage", "text"}));
-  std::vector<Value> ops;
-  for (const Op* each : cost.ops) ops.emplace_back(each->name());
-  return make_record(*type, {Value(cost.node->op->name()), list_value(std::move(ops)), Value(cost.bytes),
-                             cost.flops ? Value(*cost.flops) : Value(), Value(cost.seconds),
-                             cost.share ? Value(*cost.share) : Value(),
-                             cost.share ? Value(cost.roof) : Value(), Value(jit::name(stage)),
-                             Value(fmt::format("{}: {} bytes", cost.node->op->name(), cost.bytes))});
+  const Value ops = list_of(cost.ops, [](const Op* each) { return Value(each->name()); });
+  return make_record(
+      *type, {Value(cost.node->op->name()), ops, Value(cost.bytes), cost.flops ? Value(*cost.flops) : Value(),
+              Value(cost.seconds), cost.share ? Value(*cost.share) : Value(),
+              cost.share ? Value(cost.roof) : Value(), Value(jit::name(stage)),
+              Value(fmt::format("{}: {} bytes", cost.node->op->name(), cost.bytes))});
 }
 
 // A graph without gradients runs as its functional form.
@@ -119,6 +117,10 @@ Value break_value(const GraphBreak& each) {
                              Value(fmt::format("{}:{}: {}", each.file, each.line, each.reason))});
 }
 
+Value breaks(Interpreter& interpreter, Args a) {
+  return list_of(breaks_of(call_of(interpreter, a[0], a[1], a[2])), break_value);
+}
+
 Value recompile_value(const Recompile& each) {
   static const Value* const type =
       new Value(record_type("Recompile",
@@ -138,7 +140,9 @@ Value loop_value(const HotLoop& each) {
                                                each.entries, each.entries == 1 ? "y" : "ies"))});
 }
 
-Value strings(const std::vector<std::string>& texts) { return list_value({texts.begin(), texts.end()}); }
+Value strings(const std::vector<std::string>& texts) {
+  return list_of(texts, [](const std::string& each) { return Value(each); });
+}
 
 Value entry_value(const EntryInfo& each) {
   static const Value* const type =
@@ -151,13 +155,6 @@ Value entry_value(const EntryInfo& each) {
       *type, {Value(each.place), strings(each.guards), Value(each.hits), Value(each.code_bytes),
               make_graph(each.graph),
               Value(fmt::format("{}: {} guards, {} hits", each.place, each.guards.size(), each.hits))});
-}
-
-template <class T>
-Value records(const std::vector<T>& all, Value (*make)(const T&)) {
-  std::vector<Value> items;
-  for (const T& each : all) items.push_back(make(each));
-  return list_value(std::move(items));
 }
 
 Value compile_info(Interpreter& interpreter, Args a) {
@@ -173,8 +170,8 @@ Value compile_info(Interpreter& interpreter, Args a) {
   const CompileInfo info = compile_info_of(interpreter, a[0]);
   return make_record(
       *type, {Value(info.entries), Value(info.graphs), Value(info.compiles), Value(info.hits),
-              records(info.breaks, break_value), records(info.recompiles, recompile_value),
-              records(info.loops, loop_value), records(entries_of(interpreter, a[0]), entry_value),
+              list_of(info.breaks, break_value), list_of(info.recompiles, recompile_value),
+              list_of(info.loops, loop_value), list_of(entries_of(interpreter, a[0]), entry_value),
               Value(why(interpreter, a[0])),
               Value(fmt::format("entries {}, graphs {}, compiles {}, hits {}, breaks {}, recompiles {}",
                                 info.entries, info.graphs, info.compiles, info.hits, info.breaks.size(),
@@ -186,6 +183,10 @@ constexpr NativeDef kNatives[] = {
      "The graphs of one call f(*args, **named), one for each stretch between breaks.\n"
      ">>> [g.ops() for g in graphs(x => x.cos().cos(), ones(3))]\n[['cos', 'cos']]",
      graphs},
+    {"breaks(f, *args, **named)",
+     "Where one call f(*args, **named) cannot go on as one graph: a list, each with `reason file line`.\n"
+     ">>> breaks(x => x.sum().item(), ones(3))[0].reason\n'item() reads an element'",
+     breaks},
     {"kernels(f, *args, **named)",
      "What each kernel and library call of one call takes: a list, each with `name ops bytes flops seconds "
      "share`. The call runs once, then each of them again, alone.\n"
@@ -229,12 +230,16 @@ constexpr NativeDef kNatives[] = {
 
 namespace host {
 
-CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+std::vector<std::pair<std::string_view, Value>> named_arguments(const Value& by_name) {
   std::vector<std::pair<std::string_view, Value>> named;
   for (const Dict::Entry& entry : by_name.as<Dict>().entries()) {
     if (entry.live) named.emplace_back(text_of(entry.key), entry.value);
   }
-  return captured_call(interpreter, f, arguments.as<Tuple>().items, named);
+  return named;
+}
+
+CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name) {
+  return captured_call(interpreter, f, arguments.as<Tuple>().items, named_arguments(by_name));
 }
 
 const jit::Pass* find_pass_named(Interpreter& interpreter, std::string_view name) {

@@ -3,6 +3,8 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/value.h"
@@ -14,6 +16,8 @@ class Interpreter;
 
 namespace kiln::interp::host {
 
+// The arguments by name that `**named` collected; their names are those of the dict.
+std::vector<std::pair<std::string_view, Value>> named_arguments(const Value& by_name);
 // The call f(*arguments, **by_name), of a tuple and a dict.
 CapturedCall call_of(Interpreter& interpreter, const Value& f, const Value& arguments, const Value& by_name);
 // Of the arguments f, args, stage, named.

@@ -29,12 +29,18 @@ StageMade of_graph(jit::Graph graph) { return {std::move(graph), std::nullopt}; 
 
 StageMade captured(const StageInput& input) { return of_graph(input.captured.graph); }
 
+// The graph without writes, with what passes of the program make of it.
+jit::Graph edited(const CapturedGraph& captured, jit::Graph functional) {
+  const bool is_compiled_so = captured.edit && captured.graph.stage == jit::Stage::Captured;
+  return is_compiled_so ? captured.edit(std::move(functional)) : functional;
+}
+
 // The graph without writes, and without nodes that nothing needs.
 StageMade functional(const StageInput& input) {
   const jit::Graph& graph = input.captured.graph;
   const jit::Recipe& recipe =
       graph.stage == jit::Stage::Captured ? jit::recipes::kFunctional : jit::recipes::kNeeded;
-  return of_graph(jit::run_recipe(recipe, graph, {.remove = input.remove}));
+  return of_graph(edited(input.captured, jit::run_recipe(recipe, graph, {.remove = input.remove})));
 }
 
 StageMade joint(const StageInput& input) { return of_graph(gradients_of(input.captured).joint.graph); }
@@ -42,12 +48,13 @@ StageMade forward(const StageInput& input) { return of_graph(gradients_of(input.
 StageMade backward(const StageInput& input) { return of_graph(gradients_of(input.captured).parts.backward); }
 
 // As compiled functions do (jit/pipeline/compiled_graph.h), before there are kernels.
-jit::Graph without_writes(const StageInput& input) {
-  const jit::Graph& graph = input.captured.graph;
-  return graph.stage == jit::Stage::Captured ? run_recipe(jit::recipes::kWithoutWrites, graph) : graph;
+jit::Graph without_writes(const CapturedGraph& captured) {
+  const jit::Graph& graph = captured.graph;
+  if (graph.stage != jit::Stage::Captured) return graph;
+  return edited(captured, run_recipe(jit::recipes::kWithoutWrites, graph));
 }
 jit::Graph before_fusion(const StageInput& input) {
-  return run_recipe(jit::recipes::kFewerSteps, without_writes(input));
+  return run_recipe(jit::recipes::kFewerSteps, without_writes(input.captured));
 }
 
 [[noreturn]] void raise_no_compiler(const jit::NoCompiler& none) {
@@ -110,7 +117,7 @@ StageMade program(const StageInput& input) {
   StageMade made = of_graph(graph);
   try {
     if (graph.stage != jit::Stage::Fused)
-      made.graph = run_recipe(jit::recipes::kFused, without_writes(input));
+      made.graph = run_recipe(jit::recipes::kFused, without_writes(input.captured));
   } catch (const jit::NoCompiler& none) {
     raise_no_compiler(none);
   }
@@ -262,11 +269,13 @@ jit::GradientGraphs gradients_of(const CapturedGraph& captured) {
       wanted[i] = is_float(type.dtype) && !type.is_number;
     }
   }
-  return jit::gradient_graphs(captured.graph, wanted, {jit::Strategy::MinimumCut, captured.memory_budget});
+  return jit::gradient_graphs(captured.edit ? without_writes(captured) : captured.graph, wanted,
+                              {jit::Strategy::MinimumCut, captured.memory_budget});
 }
 
 std::string left_to_the_tape(const CapturedGraph& captured) {
   if (wants_no_gradient(captured)) return "";
+  if (captured.edit) return "passes of the program edit its graph";
   try {
     const jit::PartitionOptions cut{jit::Strategy::MinimumCut, captured.memory_budget};
     const auto function = jit::AotFunction::make(captured.graph, requiring(captured), {false, cut});
@@ -275,6 +284,12 @@ std::string left_to_the_tape(const CapturedGraph& captured) {
     if (error.kind() != ErrorKind::Capture) throw;
     return error.message();
   }
+}
+
+bool concerns(const StageRow& row, const jit::Graph& graph) {
+  return !row.of || std::any_of(graph.values.begin(), graph.values.end(), [&row](const jit::Value& each) {
+    return !each.type.is_number && each.type.device.kind == *row.of;
+  });
 }
 
 std::span<const StageRow> stages() { return kStages; }
@@ -325,13 +340,20 @@ CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<c
   return call;
 }
 
-std::string why_no_graph(const CapturedCall& call) {
+std::vector<GraphBreak> breaks_of(const CapturedCall& call) {
+  std::vector<GraphBreak> found;
   for (const CapturedGraph& each : call.parts) {
-    if (each.break_reason.empty()) continue;
-    if (each.break_file.empty()) return each.break_reason;
-    return fmt::format("{} ({}:{})", each.break_reason, each.break_file, each.break_line);
+    if (!each.break_reason.empty()) found.push_back({each.break_reason, each.break_file, each.break_line});
   }
-  return "the call runs no op";
+  return found;
+}
+
+std::string why_no_graph(const CapturedCall& call) {
+  const std::vector<GraphBreak> breaks = breaks_of(call);
+  if (breaks.empty()) return "the call runs no op";
+  const GraphBreak& first = breaks.front();
+  if (first.file.empty()) return first.reason;
+  return fmt::format("{} ({}:{})", first.reason, first.file, first.line);
 }
 
 StageMade stage_made(const StageRow& stage, const CapturedGraph& captured, jit::Remove remove) {

@@ -39,6 +39,8 @@ bool wants_no_gradient(const CapturedGraph& captured);
 // Why its gradients run op by op under the tape in this call, rather than as graphs; empty: they do not.
 std::string left_to_the_tape(const CapturedGraph& captured);
 
+// Is there code of this stage for kernels on the devices of the graph? True of stages that are no code.
+bool concerns(const StageRow& row, const jit::Graph& graph);
 // In the order in which they come about.
 std::span<const StageRow> stages();
 // ValueError that names the nearest when there is none.
@@ -60,6 +62,8 @@ inline bool has_graph(const CapturedGraph& part) {
 // Calls `f` once. A graph without arguments is its own and is not run. TypeError unless `f` can be called.
 CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
                            std::span<const std::pair<std::string_view, Value>> named);
+// Where and why its stretches end before the call does.
+std::vector<GraphBreak> breaks_of(const CapturedCall& call);
 // Of a call that has no graph: "the call runs no op", or what came in the way.
 std::string why_no_graph(const CapturedCall& call);
 // A stage of one of them, with its guards. Nodes name those of the captured graph that they come from where

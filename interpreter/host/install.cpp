@@ -105,7 +105,7 @@ void install_host_library(Module& prelude) {
         reverse_mode_natives(), jacobian_natives(),   vmap_natives(),      module_state_natives(),
         graph_natives(),        graph_call_natives(), json_natives(),      regex_natives(),
         process_natives(),      calendar_natives(),   profiling_natives(), report_natives(),
-        shape_natives()}) {
+        shape_natives(),        rank_natives()}) {
     for (const NativeDef& def : table) {
       const Value value = make_native(def);
       prelude.set(value.as<Native>().name, value);
@@ -146,6 +146,8 @@ std::span<const NativeDef> methods_of(Tag tag) {
       return tensor_methods();
     case Tag::File:
       return file_methods();
+    case Tag::Iterator:
+      return generator_methods();
     case Tag::Graph:
       return graph_methods();
     case Tag::Instance:

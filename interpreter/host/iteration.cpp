@@ -293,7 +293,8 @@ Value make_iterator(Interpreter& interpreter, const Value& iterable) {
       }
       [[fallthrough]];
     default:
-      raise("TypeError", fmt::format("{} cannot be iterated", describe(iterable)), help_with_none(iterable));
+      raise("TypeError", fmt::format("{} cannot be iterated", describe(iterable)),
+            iterable.is(Tag::Int) ? "the ints below n are `range(n)`" : help_with_none(iterable));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "interpreter/values/native_stack.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -54,6 +55,7 @@ class Reader : public nlohmann::json_sax<json> {
 
  private:
   bool put(Value v) {
+    check_interrupt();
     if (open_.empty()) {
       result = std::move(v);
     } else if (open_.back().is(Tag::List)) {
@@ -86,6 +88,7 @@ class Writer {
   std::string text;
 
   void write(const Value& v) {
+    check_interrupt();
     check_native_stack("the value is nested too deeply to be written as JSON");
     switch (v.tag()) {
       case Tag::None:
@@ -216,7 +219,7 @@ Value parse_json(Interpreter&, std::span<Value> a) {
 Value json_text(Interpreter&, std::span<Value> a) {
   Writer writer(a[1].is_none() ? -1 : int_argument(a[1], "indent"));
   writer.write(a[0]);
-  return Value(writer.text);
+  return make<Str>(std::move(writer.text));
 }
 
 constexpr NativeDef kNatives[] = {

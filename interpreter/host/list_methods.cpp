@@ -9,6 +9,7 @@
 
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -77,6 +78,7 @@ Value pop(Interpreter&, std::span<Value> arguments) {
 // First place in [from, to) whose item equals x; -1 when there is none.
 std::ptrdiff_t place_of(const std::vector<Value>& items, const Value& x, std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < std::min(to, items.size()); ++i) {
+    check_interrupt();
     if (identical(items[i], x) || values_equal(items[i], x)) return static_cast<std::ptrdiff_t>(i);
   }
   return -1;
@@ -107,6 +109,7 @@ Value index(Interpreter& interpreter, std::span<Value> arguments) {
 Value count(Interpreter&, std::span<Value> arguments) {
   const auto& items = *items_of(arguments[0]);
   return static_cast<std::int64_t>(std::count_if(items.begin(), items.end(), [&](const Value& item) {
+    check_interrupt();
     return identical(item, arguments[1]) || values_equal(item, arguments[1]);
   }));
 }
@@ -151,7 +154,7 @@ constexpr NativeDef kList[] = {
     {"reverse(self)", "Turns the list around.", reverse},
     {"sort(self, key=none, reverse=false)",
      "Sorts in place, by the key of each item if given; equal items keep their order.", sort},
-    {"copy(self)", "A new list of the same items.", copy},
+    {"copy(self) -> list", "A new list of the same items.", copy},
     {"clear(self)", "Takes out all items.", clear},
 };
 constexpr NativeDef kTuple[] = {kIndex, kCount};

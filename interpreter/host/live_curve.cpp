@@ -37,20 +37,17 @@ LiveCurve::LiveCurve(Value numbers) : numbers_(std::move(numbers)) {
   if (!numbers_.is_none() && !numbers_.is(Tag::List)) wrong_type("curve", "a list of numbers", numbers_);
 }
 
-std::string LiveCurve::drawn_below(Interpreter& interpreter, int width) {
+std::vector<std::string> LiveCurve::lines(Interpreter& interpreter, int width) const {
   if (numbers_.is_none() || items_of(numbers_)->size() < 2) return {};
   const std::string chart =
       plot::figure_text(figure_of(interpreter, *items_of(numbers_)), width, kRows, true);
-  std::string text;
-  rows_ = 0;
-  for (std::size_t begin = 0; begin < chart.size(); ++rows_) {
-    const std::size_t end = chart.find('\n', begin);
-    text += "\r\n" + chart.substr(begin, end - begin) + "\x1b[K";
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < chart.size();) {
+    const std::size_t end = std::min(chart.find('\n', begin), chart.size());
+    lines.push_back(chart.substr(begin, end - begin));
     begin = end + 1;
   }
-  return text + fmt::format("\x1b[{}A\r", rows_);
+  return lines;
 }
-
-std::string LiveCurve::to_the_end() const { return rows_ == 0 ? "" : fmt::format("\x1b[{}B", rows_); }
 
 }  // namespace kiln::interp::host

@@ -1,4 +1,6 @@
 // print, input, repr and format.
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <string>
@@ -10,6 +12,7 @@
 #include "interpreter/shadow.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/vm/arguments.h"
+#include "interpreter/vm/impl.h"
 #include "interpreter/vm/tables.h"
 
 namespace kiln::interp {
@@ -61,6 +64,7 @@ Value input(Interpreter& interpreter, std::span<Value> arguments) {
     std::clearerr(stdin);
     if (!was_cut(error)) raise("IOError", fmt::format("input: {}", std::generic_category().message(error)));
   }
+  if (::isatty(STDIN_FILENO) == 1) interpreter.impl().live_lines.after_text("\n");  // which was typed
   return Value(line);
 }
 

@@ -126,6 +126,10 @@ Value error_trace(Interpreter&, Args a) {
 constexpr NativeDef kError[] = {
     {"kind", "The kind, such as \"ShapeError\".",
      [](Interpreter&, Args a) { return Value(a[0].as<Error>().diagnostic.kind); }},
+    {"code",
+     "The stable code of the mistake, such as \"K0501\"; `explain(code)` tells more.\n"
+     ">>> try { ones(2) @ ones(3) } catch err { print(err.code) }\nK0501",
+     [](Interpreter&, Args a) { return Value(a[0].as<Error>().diagnostic.code()); }},
     {"message", "What went wrong.",
      [](Interpreter&, Args a) { return Value(a[0].as<Error>().diagnostic.message); }},
     {"help", "The suggestion, \"\" if there is none.",

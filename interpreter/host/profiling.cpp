@@ -1,14 +1,11 @@
 // `profile`: where the time of a call goes.
-#include <chrono>
-
 #include <fmt/format.h>
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/record.h"
-#include "interpreter/profile.h"
 #include "interpreter/vm/arguments.h"
+#include "interpreter/vm/profile_run.h"
 #include "interpreter/vm/tables.h"
-#include "tensor/backend.h"
 
 namespace kiln::interp {
 namespace {
@@ -28,19 +25,15 @@ Value op_value(const Profile::Op& op) {
 
 Value line_value(const Profile::Line& line) {
   static const Value* const type = new Value(record_type(
-      "ProfiledLine", "A line of the program: `file`, `line`, `calls` of ops, `seconds` of these.",
-      {"file", "line", "calls", "seconds", "text"}));
+      "ProfiledLine",
+      "A line of the program: `file`, `line`, `calls` of ops, and `seconds`: those of `ops` and of the "
+      "`interpreter` between them.",
+      {"file", "line", "calls", "seconds", "ops", "interpreter", "text"}));
   return make_record(
       *type,
       {Value(line.file), Value(std::int64_t{line.number}), Value(line.calls), Value(line.seconds),
+       Value(line.ops), Value(line.interpreter),
        Value(fmt::format("{}:{}: {} calls, {:.3g} s", line.file, line.number, line.calls, line.seconds))});
-}
-
-template <class Row>
-Value all_of(const std::vector<Row>& rows, Value (*value_of)(const Row&)) {
-  std::vector<Value> values;
-  for (const Row& each : rows) values.push_back(value_of(each));
-  return list_value(std::move(values));
 }
 
 Value save(Interpreter&, std::span<Value> a) {
@@ -64,7 +57,7 @@ Value profile_value(const Profile& profile) {
       {{"save(self, path)", "Writes the trace, in the JSON that Perfetto and chrome://tracing open.",
         save}}));
   return make_record(
-      *type, {Value(profile.total), all_of(profile.ops, op_value), all_of(profile.lines, line_value),
+      *type, {Value(profile.total), list_of(profile.ops, op_value), list_of(profile.lines, line_value),
               Value(profile.phase(Kind::Run)), Value(profile.phase(Kind::Capture)),
               Value(profile.phase(Kind::Compile)), Value(profile.phase(Kind::Wait)),
               Value(profile.compiled_behind), Value(trace_text(profile.events)),
@@ -73,21 +66,14 @@ Value profile_value(const Profile& profile) {
 }
 
 Value profile(Interpreter& interpreter, std::span<Value> a) {
-  kiln::timeline::Recording recording(kiln::timeline::Detail::Ops);
-  const auto start = std::chrono::steady_clock::now();
-  {
-    const kiln::timeline::Span span(Kind::Run, "profile");
-    interpreter.call(a[0], {});
-  }
-  kiln::synchronize_devices();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  return profile_value(profile_of(recording.stop(), took.count()));
+  return profile_value(profile_run(interpreter, [&] { interpreter.call(a[0], {}); }));
 }
 
 constexpr NativeDef kNatives[] = {
     {"profile(f)",
      "Runs f() once and says where its time went: a struct with `seconds`, `ops` (each `name compiled calls "
-     "seconds`), `lines` (each `file line calls seconds`), `interpreter capture kernels waiting behind`, and "
+     "seconds`), `lines` (each `file line calls seconds ops interpreter`), `interpreter capture kernels "
+     "waiting behind`, and "
      "`save(path)` for a trace that Perfetto opens. Each op is timed, those of a kernel as one.\n"
      ">>> x = ones(3)\n>>> p = profile(() => x.exp().sum())\n"
      ">>> (sorted(op.name for op in p.ops), p.seconds > 0)\n(['exp', 'sum'], true)",

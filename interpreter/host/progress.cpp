@@ -15,6 +15,8 @@
 #include "interpreter/values/native_stack.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
+#include "interpreter/vm/impl.h"
+#include "lang/utf8.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -36,6 +38,22 @@ std::string bar_text(double share, int width) {
   const std::int64_t missing = width - code_point_count(bar);
   bar.append(static_cast<std::size_t>(std::max<std::int64_t>(missing, 0)), ' ');
   return bar;
+}
+
+int columns_of(std::string_view text) {
+  int columns = 0;
+  for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at))
+    columns += lang::display_width(code_point_at(text, at));
+  return columns;
+}
+
+// The beginning of a text that fits so many columns.
+std::string cut(const std::string& text, int columns) {
+  for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    columns -= lang::display_width(code_point_at(text, at));
+    if (columns < 0) return text.substr(0, at);
+  }
+  return text;
 }
 
 std::string rate_text(double per_second) {
@@ -82,6 +100,12 @@ class Bar {
     state_.description = std::move(description);
     state_.total = total;
   }
+  // A loop that was left early leaves its bar as it is.
+  ~Bar() {
+    if (drawn_by_ != nullptr) drawn_by_->finish(this);
+  }
+  Bar(const Bar&) = delete;
+  Bar& operator=(const Bar&) = delete;
 
   void advance(Interpreter& interpreter) {
     ++state_.done;
@@ -90,7 +114,7 @@ class Bar {
   void finish(Interpreter& interpreter) {
     if (std::exchange(finished_, true)) return;
     draw(interpreter, true);
-    if (shown_) interpreter.write_error(curve_.to_the_end() + "\n");
+    if (drawn_by_ != nullptr) std::exchange(drawn_by_, nullptr)->finish(this);
   }
   void start(Interpreter& interpreter) {
     if (std::exchange(started_, true)) return;
@@ -107,13 +131,16 @@ class Bar {
     drawn_ = state_.seconds;
     interpreter.flush();
     const int width = line_width();
-    interpreter.write_error("\r" + progress_line(state_, width) + "\x1b[K" +
-                            curve_.drawn_below(interpreter, width));
+    std::vector<std::string> lines{progress_line(state_, width)};
+    for (std::string& line : curve_.lines(interpreter, width)) lines.push_back(std::move(line));
+    drawn_by_ = &interpreter.impl().live_lines;
+    drawn_by_->draw(this, std::move(lines));
   }
 
   ProgressState state_;
   bool shown_;
   LiveCurve curve_;
+  LiveLines* drawn_by_ = nullptr;  // null: it is not on the screen
   bool started_ = false;
   bool finished_ = false;
   double drawn_ = -1;
@@ -126,7 +153,9 @@ std::string progress_line(const ProgressState& state, int width) {
   const std::string prefix = state.description.empty() ? "" : state.description + ": ";
   const double rate = state.seconds > 0 ? static_cast<double>(state.done) / state.seconds : 0;
   if (state.total < 0) {
-    return fmt::format("{}{} items {}, {}", prefix, state.done, clock_text(state.seconds), rate_text(rate));
+    return cut(
+        fmt::format("{}{} items {}, {}", prefix, state.done, clock_text(state.seconds), rate_text(rate)),
+        width);
   }
   const double share =
       state.total == 0 ? 1.0
@@ -137,8 +166,10 @@ std::string progress_line(const ProgressState& state, int width) {
   const std::string start = fmt::format("{}{:3.0f}%|", prefix, share * 100);
   const std::string end = fmt::format("| {}/{} {}<{}, {}", state.done, state.total, clock_text(state.seconds),
                                       left, rate_text(rate));
-  const std::int64_t room = width - code_point_count(start) - code_point_count(end);
-  return start + bar_text(share, static_cast<int>(std::clamp<std::int64_t>(room, 4, 40))) + end;
+  const int room = width - columns_of(start) - columns_of(end);
+  constexpr int kShortest = 4, kLongest = 40;
+  if (room >= kShortest) return start + bar_text(share, std::min(room, kLongest)) + end;
+  return cut(fmt::format("{}{:.0f}% {}/{}", prefix, share * 100, state.done, state.total), width);
 }
 
 Value progress(Interpreter& interpreter, std::span<Value> a) {

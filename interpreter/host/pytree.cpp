@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/vm/arguments.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -22,9 +23,13 @@ struct Child {
 std::vector<Child> children_of(const Value& tree) {
   std::vector<Child> children;
   if (const auto* items = items_of(tree)) {
-    for (const Value& item : *items) children.push_back({std::to_string(children.size()), &item});
+    for (const Value& item : *items) {
+      check_interrupt();
+      children.push_back({std::to_string(children.size()), &item});
+    }
   } else if (tree.is(Tag::Dict)) {
     for (const Dict::Entry& entry : tree.as<Dict>().entries()) {
+      check_interrupt();
       if (!entry.live) continue;
       children.push_back({entry.key.is(Tag::Str) ? text_of(entry.key) : describe(entry.key), &entry.value});
     }
@@ -41,7 +46,9 @@ std::vector<Child> children_of(const Value& tree) {
 
 bool is_leaf(const Value& tree) { return !items_of(tree) && !tree.is(Tag::Dict) && !tree.is(Tag::Instance); }
 
+// Where each walk comes by.
 void check_depth(int depth) {
+  check_interrupt();
   if (depth > kDeepest) {
     raise("RecursionError",
           fmt::format("a pytree nests more than {} levels deep, or contains itself", kDeepest));

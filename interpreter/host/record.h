@@ -16,4 +16,12 @@ Value record_type(std::string name, std::string documentation, std::initializer_
 // One value per field, in order.
 Value make_record(const Value& type, std::vector<Value> fields);
 
+// A list with a value for each row.
+template <class Rows, class F>
+Value list_of(const Rows& rows, const F& value_of) {
+  std::vector<Value> values;
+  for (const auto& each : rows) values.push_back(value_of(each));
+  return make<List>(std::move(values));
+}
+
 }  // namespace kiln::interp::host

@@ -2,6 +2,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +13,8 @@
 
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/detached_call.h"
+#include "tensor/interrupt_look.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp {
@@ -20,6 +24,8 @@ using namespace host;
 
 // How far a search may go back and try again before it is given up: some seconds.
 constexpr std::uint32_t kMostSteps = 50'000'000;
+// Calls back wherever a match may begin: Ctrl-C is seen there.
+constexpr std::string_view kCallBack = "(?C1)";
 constexpr std::size_t kMostKept = 256;
 
 struct FreeCode {
@@ -68,8 +74,12 @@ Pattern compiled(const std::string& text, const std::string& flags) {
   if (const auto found = kept.find({text, flags}); found != kept.end()) return found->second;
   int error = 0;
   std::size_t at = 0;
-  pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(),
+  // What begins with a verb, as (*COMMIT), has it first.
+  const std::string_view before = text.starts_with("(*") ? "" : kCallBack;
+  const std::string pattern = std::string(before) + text;
+  pcre2_code* const code = pcre2_compile(reinterpret_cast<PCRE2_SPTR8>(pattern.data()), pattern.size(),
                                          options_of(flags), &error, &at, nullptr);
+  at -= std::min(at, before.size());
   if (code == nullptr)
     raise("ValueError", fmt::format("re: {} at {} of the pattern {}", message_of(error), at, repr_of(text)));
   const Pattern made(code, FreeCode{});
@@ -80,8 +90,7 @@ Pattern compiled(const std::string& text, const std::string& flags) {
 
 // Spans (begin, end) of the whole match and of each group, counted in characters; none for a group that took
 // no part.
-Value spans_of(const pcre2_match_data* data, int groups, const Str& text) {
-  const std::size_t* const places = pcre2_get_ovector_pointer(const_cast<pcre2_match_data*>(data));
+Value spans_of(const std::size_t* places, int groups, const Str& text) {
   std::vector<Value> spans;
   for (int g = 0; g < groups; ++g) {
     const std::size_t begin = places[2 * g], end = places[2 * g + 1];
@@ -104,6 +113,60 @@ Value spans_of(const pcre2_match_data* data, int groups, const Str& text) {
   raise("ValueError", fmt::format("re: {}", message_of(error)));
 }
 
+// Searches of texts by one pattern.
+class Search {
+ public:
+  Search(Pattern code, std::uint32_t options)
+      : code_(std::move(code)),
+        options_(options),
+        data_(pcre2_match_data_create_from_pattern(code_.get(), nullptr)),
+        context_(pcre2_match_context_create(nullptr)) {
+    pcre2_set_callout(context_.get(), stops, this);
+  }
+
+  // The places of what was found last: begin and end of the match and of each group.
+  const std::size_t* places() const { return pcre2_get_ovector_pointer(data_.get()); }
+
+  // The library's answer for matches that begin at byte `at` or behind it. What takes more than some
+  // milliseconds at one place is begun again on another thread, on a copy of the text, for Ctrl-C to leave
+  // behind. Throws OpError (Interrupted).
+  int run(const std::string& text, std::size_t at, std::uint32_t more) {
+    constexpr std::uint32_t kSomeSteps = 500'000;
+    int count = match(text, at, options_ | more, kSomeSteps);
+    if (count == PCRE2_ERROR_MATCHLIMIT) count = run_detached(text, at, options_ | more);
+    if (count == PCRE2_ERROR_CALLOUT) throw_interrupt();
+    return count;
+  }
+
+ private:
+  static int stops(pcre2_callout_block*, void* of) {
+    return static_cast<Search*>(of)->is_left_.load() || interrupt_came() ? PCRE2_ERROR_CALLOUT : 0;
+  }
+  int run_detached(const std::string& text, std::size_t at, std::uint32_t options) {
+    const auto again = std::make_shared<Search>(code_, options);
+    const auto answer = std::make_shared<int>();
+    try {
+      kiln::run_detached([=] { *answer = again->match(text, at, options, kMostSteps); });
+    } catch (...) {
+      again->is_left_ = true;
+      throw;
+    }
+    data_.swap(again->data_);
+    return *answer;
+  }
+  int match(const std::string& text, std::size_t at, std::uint32_t options, std::uint32_t steps) {
+    pcre2_set_match_limit(context_.get(), steps);
+    return pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR8>(text.data()), text.size(), at, options,
+                       data_.get(), context_.get());
+  }
+
+  Pattern code_;
+  std::uint32_t options_;
+  std::unique_ptr<pcre2_match_data, FreeMatch> data_;
+  std::unique_ptr<pcre2_match_context, FreeContext> context_;
+  std::atomic<bool> is_left_{false};
+};
+
 // All matches, or the first `limit`, from a character on.
 Value regex_matches(Interpreter&, std::span<Value> a) {
   const std::string& pattern = text_argument(a[0], "pattern");
@@ -116,10 +179,7 @@ Value regex_matches(Interpreter&, std::span<Value> a) {
   std::uint32_t options = PCRE2_NO_UTF_CHECK;
   if (anchor == "start" || anchor == "full") options |= PCRE2_ANCHORED;
   if (anchor == "full") options |= PCRE2_ENDANCHORED;
-  const std::unique_ptr<pcre2_match_data, FreeMatch> data(
-      pcre2_match_data_create_from_pattern(code.get(), nullptr));
-  const std::unique_ptr<pcre2_match_context, FreeContext> context(pcre2_match_context_create(nullptr));
-  pcre2_set_match_limit(context.get(), kMostSteps);
+  Search search(code, options);
   std::uint32_t groups = 0;
   pcre2_pattern_info(code.get(), PCRE2_INFO_CAPTURECOUNT, &groups);
 
@@ -128,8 +188,7 @@ Value regex_matches(Interpreter&, std::span<Value> a) {
   std::uint32_t after_empty = 0;
   while (at <= text.text.size() && (limit <= 0 || std::ssize(found) < limit)) {
     kiln::check_interrupt();
-    const int count = pcre2_match(code.get(), reinterpret_cast<PCRE2_SPTR8>(text.text.data()),
-                                  text.text.size(), at, options | after_empty, data.get(), context.get());
+    const int count = search.run(text.text, at, after_empty);
     if (count == PCRE2_ERROR_NOMATCH) {
       if (after_empty == 0) break;
       // No match that takes something stands where an empty one was: on behind the next character.
@@ -138,8 +197,8 @@ Value regex_matches(Interpreter&, std::span<Value> a) {
       continue;
     }
     if (count < 0) refuse_search(count, pattern);
-    found.push_back(spans_of(data.get(), static_cast<int>(groups) + 1, text));
-    const std::size_t* const places = pcre2_get_ovector_pointer(data.get());
+    found.push_back(spans_of(search.places(), static_cast<int>(groups) + 1, text));
+    const std::size_t* const places = search.places();
     after_empty = places[0] == places[1] ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
     at = places[1];
   }

@@ -1,4 +1,4 @@
-// What the prompt's commands show, as values: stages why hot passes.
+// What the prompt's commands show, as values: stages saved why hot passes.
 #include <fmt/format.h>
 
 #include "interpreter/capture/own_pass.h"
@@ -56,13 +56,11 @@ Value hot(Interpreter& interpreter, Args) {
       "A function or loop that became hot: `name`, `place`, `calls` (of a loop its trips), whether a `loop`, "
       "what became of it (`outcome`), and the `bytes` of its code.",
       {"name", "place", "calls", "loop", "outcome", "bytes", "text"}));
-  std::vector<Value> all;
-  for (const HotFunction& each : hot_functions(interpreter)) {
-    all.push_back(make_record(*type, {Value(each.name), Value(each.place), Value(each.calls),
-                                      Value(each.is_loop), Value(each.outcome), Value(each.code_bytes),
-                                      Value(fmt::format("{}: {}", each.name, each.outcome))}));
-  }
-  return list_value(std::move(all));
+  return list_of(hot_functions(interpreter), [](const HotFunction& each) {
+    return make_record(*type, {Value(each.name), Value(each.place), Value(each.calls), Value(each.is_loop),
+                               Value(each.outcome), Value(each.code_bytes),
+                               Value(fmt::format("{}: {}", each.name, each.outcome))});
+  });
 }
 
 Value passes(Interpreter& interpreter, Args) {
@@ -83,6 +81,31 @@ Value passes(Interpreter& interpreter, Args) {
   return list_value(std::move(all));
 }
 
+Value saved_value(const std::string& name, bool is_kept, std::int64_t bytes, const std::string& why) {
+  static const Value* const type = new Value(record_type(
+      "Saved",
+      "A value that the backward graph needs: its `name`, whether it is `kept` or computed again, "
+      "its `bytes`, and `why`.",
+      {"name", "kept", "bytes", "why", "text"}));
+  return make_record(*type,
+                     {Value(name), Value(is_kept), Value(bytes), Value(why),
+                      Value(fmt::format("{}: {}, {}", name, is_kept ? "kept" : "computed again", why))});
+}
+
+Value saved(Interpreter& interpreter, Args a) {
+  const CapturedCall call = call_of(interpreter, a[0], a[1], a[2]);
+  std::vector<Value> all;
+  for (const CapturedGraph* each : call.graphs()) {
+    if (each->differentiated) continue;
+    const jit::PartitionReport report = gradients_of(*each).parts.report;
+    for (const jit::SavedValue& value : report.saved)
+      all.push_back(saved_value(value.name, true, value.bytes, value.why));
+    for (const jit::Recomputation& value : report.recomputed)
+      all.push_back(saved_value(value.name, false, value.bytes, value.why));
+  }
+  return list_value(std::move(all));
+}
+
 constexpr NativeDef kNatives[] = {
     {"stages(f, *args, **named)",
      "The stages of one call f(*args, **named): a list, each with `name made ops kernels saved bytes lines "
@@ -90,6 +113,12 @@ constexpr NativeDef kNatives[] = {
      ">>> [(s.name, s.ops) for s in stages(x => x.cos().cos(), ones(3))][:3]\n"
      "[('captured', 2), ('functional', 2), ('joint', 6)]",
      stages_of},
+    {"saved(f, *args, **named)",
+     "What the backward graph of one call f(*args, **named) needs: a list, each with `name kept bytes why`. "
+     "What is not kept is computed again. `:saved` prints them.\n"
+     ">>> [(s.name, s.kept, s.bytes) for s in saved(x => x.cos().cos(), ones(3))]\n"
+     "[('x', true, 12), ('0', false, 12)]",
+     saved},
     {"why(f=none)",
      "Why a function was compiled again, was not compiled, or breaks, in plain sentences; without one, of "
      "the "

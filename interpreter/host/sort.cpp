@@ -7,6 +7,8 @@
 
 #include "interpreter/vm/arguments.h"
 
+#include "tensor/interrupt.h"
+
 namespace kiln::interp::host {
 namespace {
 
@@ -45,10 +47,13 @@ void radix_sort(std::vector<Item>& items) {
   }
   std::vector<Item> other(items.size());
   for (std::size_t byte = 0; byte < kBytes; ++byte) {
+    check_interrupt();
     auto& next = counts[byte];
     if (next[rank(items.front()) >> 8 * byte & 0xffU] == items.size()) continue;
     std::exclusive_scan(next.begin(), next.end(), next.begin(), std::size_t{0});
-    for (const Item& item : items) other[next[rank(item) >> 8 * byte & 0xffU]++] = item;
+    in_pieces(items.size(), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) other[next[rank(items[i]) >> 8 * byte & 0xffU]++] = items[i];
+    });
     items.swap(other);
   }
 }
@@ -68,7 +73,9 @@ template <class Key>
 std::vector<Ranked> ranked(const Places& places, Key key) {
   std::vector<Ranked> items;
   items.reserve(places.size());
-  for (const std::size_t place : places) items.push_back({rank_of(key(place)), place});
+  in_pieces(places.size(), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) items.push_back({rank_of(key(places[i])), places[i]});
+  });
   return items;
 }
 
@@ -83,6 +90,7 @@ void merge_runs(Interpreter& interpreter, const std::vector<Value>& keys, const 
   std::size_t left = begin;
   std::size_t right = middle;
   for (std::size_t at = begin; at < end; ++at) {
+    check_interrupt();
     const bool take_right =
         right < end && (left == middle || less(interpreter, keys[from[right]], keys[from[left]]));
     to[at] = from[take_right ? right++ : left++];
@@ -134,6 +142,7 @@ void sort_places(Interpreter& interpreter, const std::vector<Value>& keys, Place
     const auto text = [&](std::size_t place) -> const std::string& { return text_of(keys[place]); };
     std::vector<Ranked> items = ranked(places, text);
     std::stable_sort(items.begin(), items.end(), [&](const Ranked& a, const Ranked& b) {
+      check_interrupt();
       return a.rank != b.rank ? a.rank < b.rank : text(a.place) < text(b.place);
     });
     take_places(items, places);

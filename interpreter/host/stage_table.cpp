@@ -7,6 +7,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/loops/kernel_op.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -27,13 +28,6 @@ std::int64_t bytes_made(const jit::Graph& graph) {
   return bytes;
 }
 
-// Is there code of this stage, on the devices of the call?
-bool concerns(const StageRow& row, const jit::Graph& graph) {
-  return !row.of || std::any_of(graph.values.begin(), graph.values.end(), [&row](const jit::Value& each) {
-    return !each.type.is_number && each.type.device.kind == *row.of;
-  });
-}
-
 class Table {
  public:
   Table(Interpreter& interpreter, jit::Remove remove) : interpreter_(interpreter), remove_(remove) {}
@@ -48,6 +42,7 @@ class Table {
       if (!rows.empty()) summary.seconds = took.count();
       describe(summary);
     } catch (const OpError& error) {  // not every graph has every stage
+      check_interrupt();
       summary.missing = error.message();
     }
     rows.push_back(std::move(summary));

@@ -8,6 +8,7 @@
 #include "interpreter/host/str_parts.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -71,6 +72,7 @@ Value mapped(std::span<Value> arguments, char32_t (*f)(char32_t c, bool word_sta
   result.reserve(text.size());
   bool in_word = false;
   for (std::size_t at = 0; at < text.size();) {
+    check_interrupt();
     const std::size_t bytes = code_point_bytes(text, at);
     const char32_t c = code_point_at(text, at);
     if (c == 0xfffd) {
@@ -83,7 +85,7 @@ Value mapped(std::span<Value> arguments, char32_t (*f)(char32_t c, bool word_sta
     in_word = is_alpha(c);
     at += bytes;
   }
-  return Value(result);
+  return make<Str>(std::move(result));
 }
 
 Value upper(Interpreter&, std::span<Value> a) {
@@ -107,6 +109,7 @@ template <bool (*Is)(char32_t)>
 Value every(Interpreter&, std::span<Value> arguments) {
   const std::string_view text = self(arguments);
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    check_interrupt();
     if (!Is(code_point_at(text, at))) return false;
   }
   return !text.empty();
@@ -120,6 +123,7 @@ Value cased(Interpreter&, std::span<Value> arguments) {
   const std::string_view text = self(arguments);
   bool found = false;
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    check_interrupt();
     const char32_t c = code_point_at(text, at);
     if (Other(c)) return false;
     found = found || Is(c);
@@ -136,17 +140,22 @@ Value padded(Interpreter&, std::span<Value> arguments) {
   const std::int64_t width = int_argument(arguments[1], "width");
   const std::string& fill = text_argument(arguments[2], "fill");
   if (code_point_count(fill) != 1) raise("TypeError", "the fill must be one character");
-  const std::int64_t missing = width - code_point_count(text);
+  const std::int64_t missing = width - static_cast<std::int64_t>(arguments[0].as<Str>().length());
   if (missing <= 0) return arguments[0];
   if (missing > 100'000'000) raise("ValueError", fmt::format("a width of {} is too large", width));
   // Python's choice of the side that gets the odd one.
   const std::int64_t half = missing / 2 + (missing & width & 1);
   const std::int64_t left = S == Side::Left ? 0 : S == Side::Right ? missing : half;
   std::string result;
-  for (std::int64_t i = 0; i < left; ++i) result += fill;
+  const auto pad = [&](std::int64_t times) {
+    in_pieces(static_cast<std::size_t>(times), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) result += fill;
+    });
+  };
+  pad(left);
   result += text;
-  for (std::int64_t i = left; i < missing; ++i) result += fill;
-  return Value(result);
+  pad(missing - left);
+  return make<Str>(std::move(result));
 }
 
 Value zfill(Interpreter&, std::span<Value> arguments) {
@@ -160,21 +169,24 @@ Value zfill(Interpreter&, std::span<Value> arguments) {
 }
 
 constexpr NativeDef kMethods[] = {
-    {"upper(self)", "In capital letters.\n>>> \"é\".upper()\n'É'", upper},
-    {"lower(self)", "In small letters.", lower},
-    {"title(self)", "Each word with a capital first letter.\n>>> \"two words\".title()\n'Two Words'", title},
-    {"capitalize(self)", "The first letter capital, the others small.", capitalize},
-    {"swapcase(self)", "Capital letters made small and small ones capital.", swapcase},
-    {"isdigit(self)", "Whether all characters are digits, and there is one.", every<is_digit>},
-    {"isalpha(self)", "Whether all characters are letters, and there is one.", every<is_alpha>},
-    {"isalnum(self)", "Whether all characters are letters or digits, and there is one.", every<is_alnum>},
-    {"isspace(self)", "Whether all characters are white space, and there is one.", every<is_space>},
-    {"isupper(self)", "Whether the letters are capital, and there is one.", cased<is_upper, is_lower>},
-    {"islower(self)", "Whether the letters are small, and there is one.", cased<is_lower, is_upper>},
-    {"ljust(self, width, fill=\" \")", "Padded on the right to a width.", padded<Side::Left>},
-    {"rjust(self, width, fill=\" \")", "Padded on the left to a width.", padded<Side::Right>},
-    {"center(self, width, fill=\" \")", "Padded on both sides to a width.", padded<Side::Both>},
-    {"zfill(self, width)", "Padded with zeros after the sign.\n>>> \"-7\".zfill(4)\n'-007'", zfill},
+    {"upper(self) -> str", "In capital letters.\n>>> \"é\".upper()\n'É'", upper},
+    {"lower(self) -> str", "In small letters.", lower},
+    {"title(self) -> str", "Each word with a capital first letter.\n>>> \"two words\".title()\n'Two Words'",
+     title},
+    {"capitalize(self) -> str", "The first letter capital, the others small.", capitalize},
+    {"swapcase(self) -> str", "Capital letters made small and small ones capital.", swapcase},
+    {"isdigit(self) -> bool", "Whether all characters are digits, and there is one.", every<is_digit>},
+    {"isalpha(self) -> bool", "Whether all characters are letters, and there is one.", every<is_alpha>},
+    {"isalnum(self) -> bool", "Whether all characters are letters or digits, and there is one.",
+     every<is_alnum>},
+    {"isspace(self) -> bool", "Whether all characters are white space, and there is one.", every<is_space>},
+    {"isupper(self) -> bool", "Whether the letters are capital, and there is one.",
+     cased<is_upper, is_lower>},
+    {"islower(self) -> bool", "Whether the letters are small, and there is one.", cased<is_lower, is_upper>},
+    {"ljust(self, width, fill=\" \") -> str", "Padded on the right to a width.", padded<Side::Left>},
+    {"rjust(self, width, fill=\" \") -> str", "Padded on the left to a width.", padded<Side::Right>},
+    {"center(self, width, fill=\" \") -> str", "Padded on both sides to a width.", padded<Side::Both>},
+    {"zfill(self, width) -> str", "Padded with zeros after the sign.\n>>> \"-7\".zfill(4)\n'-007'", zfill},
 };
 
 }  // namespace

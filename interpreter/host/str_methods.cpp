@@ -9,6 +9,7 @@
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -18,7 +19,13 @@ using namespace host;
 const std::string& self(std::span<Value> arguments) { return text_of(arguments[0]); }
 
 Value texts(const std::vector<std::string_view>& parts) {
-  return list_value(std::vector<Value>(parts.begin(), parts.end()));
+  std::vector<Value> items;
+  items.reserve(parts.size());
+  for (const std::string_view part : parts) {
+    check_interrupt();
+    items.emplace_back(part);
+  }
+  return list_value(std::move(items));
 }
 
 Value split(Interpreter&, std::span<Value> arguments) {
@@ -38,6 +45,7 @@ Value splitlines(Interpreter&, std::span<Value> arguments) {
   const bool keep = bool_argument(arguments[1], "keepends");
   std::vector<std::string_view> lines;
   for (std::size_t at = 0; at < text.size();) {
+    check_interrupt();
     const std::size_t end = std::min(text.find_first_of("\n\r", at), text.size());
     std::size_t after = std::min(end + 1, text.size());
     if (end + 1 < text.size() && text[end] == '\r' && text[end + 1] == '\n') ++after;
@@ -52,6 +60,7 @@ void join_item(std::string& text, std::string_view separator, const Value& item,
     raise("TypeError", fmt::format("join: item {} must be a str, got {}", i, describe(item)),
           "make it one with `str(x)`");
   }
+  check_interrupt();
   if (i > 0) text += separator;
   text += text_of(item);
 }
@@ -85,11 +94,13 @@ template <bool Left, bool Right>
 Value strip(Interpreter&, std::span<Value> arguments) {
   std::string_view text = self(arguments);
   while (Left && !text.empty()) {
+    check_interrupt();
     const std::size_t bytes = code_point_bytes(text, 0);
     if (!in_set(text, 0, bytes, arguments[1])) break;
     text.remove_prefix(bytes);
   }
   while (Right && !text.empty()) {
+    check_interrupt();
     std::size_t at = text.size() - 1;
     while (at > 0 && at + 4 > text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
     if (code_point_bytes(text, at) != text.size() - at) at = text.size() - 1;
@@ -113,13 +124,13 @@ Value replace(Interpreter&, std::span<Value> arguments) {
     --left;
     at = found + old.size();
     if (!old.empty()) continue;
-    if (at >= text.size()) return Value(result);
+    if (at >= text.size()) return make<Str>(std::move(result));
     const std::size_t bytes = code_point_bytes(text, at);
     result.append(text, at, bytes);
     at += bytes;
   }
   if (at < text.size()) result.append(text, at);
-  return Value(result);
+  return make<Str>(std::move(result));
 }
 
 // The part of the text between two positions in code points.
@@ -153,7 +164,7 @@ std::int64_t place_of(std::span<Value> arguments) {
   const Window w = window(arguments, 2);
   if (!w.valid) return -1;
   const std::string& sub = text_argument(arguments[1], "sub");
-  const std::size_t found = Last ? w.text.rfind(sub) : find_text(w.text, sub);
+  const std::size_t found = Last ? find_last_text(w.text, sub) : find_text(w.text, sub);
   if (found == std::string_view::npos) return -1;
   return static_cast<std::int64_t>(arguments[0].as<Str>().index_of(w.from + found));
 }
@@ -216,7 +227,7 @@ Value partition(Interpreter&, std::span<Value> arguments) {
   const std::string_view text = self(arguments);
   const std::string& sep = text_argument(arguments[1], "sep");
   if (sep.empty()) raise("ValueError", "partition: the separator is empty");
-  const std::size_t found = Last ? text.rfind(sep) : find_text(text, sep);
+  const std::size_t found = Last ? find_last_text(text, sep) : find_text(text, sep);
   if (found == std::string_view::npos) {
     const Value none_of_it("");
     return Last ? tuple_value({none_of_it, none_of_it, Value(text)})
@@ -231,38 +242,40 @@ Value format(Interpreter& interpreter, std::span<Value> arguments) {
 }
 
 constexpr NativeDef kMethods[] = {
-    {"split(self, sep=none, maxsplit=-1)",
+    {"split(self, sep=none, maxsplit=-1) -> list",
      "The parts between separators, white space by default.\n>>> \"a b\".split()\n['a', 'b']", split},
-    {"rsplit(self, sep=none, maxsplit=-1)", "As `split`, cutting from the right.", rsplit},
-    {"splitlines(self, keepends=false)", "The lines of a text.", splitlines},
-    {"join(self, xs)",
+    {"rsplit(self, sep=none, maxsplit=-1) -> list", "As `split`, cutting from the right.", rsplit},
+    {"splitlines(self, keepends=false) -> list", "The lines of a text.", splitlines},
+    {"join(self, xs) -> str",
      "The texts of an iterable with this one between them.\n>>> \", \".join([\"a\", \"b\"])\n'a, b'", join},
-    {"strip(self, chars=none)", "Without white space, or the given characters, at both ends.",
+    {"strip(self, chars=none) -> str", "Without white space, or the given characters, at both ends.",
      strip<true, true>},
-    {"lstrip(self, chars=none)", "Without white space, or the given characters, at the start.",
+    {"lstrip(self, chars=none) -> str", "Without white space, or the given characters, at the start.",
      strip<true, false>},
-    {"rstrip(self, chars=none)", "Without white space, or the given characters, at the end.",
+    {"rstrip(self, chars=none) -> str", "Without white space, or the given characters, at the end.",
      strip<false, true>},
-    {"replace(self, old, new, count=-1)", "With each `old` replaced, the first `count` only if given.",
+    {"replace(self, old, new, count=-1) -> str", "With each `old` replaced, the first `count` only if given.",
      replace},
-    {"find(self, sub, start=none, end=none)", "The first place of `sub`, -1 when it is absent.", find<false>},
-    {"rfind(self, sub, start=none, end=none)", "The last place of `sub`, -1 when it is absent.", find<true>},
-    {"index(self, sub, start=none, end=none)", "The first place of `sub`; a ValueError when it is absent.",
-     index<false>},
-    {"rindex(self, sub, start=none, end=none)", "The last place of `sub`; a ValueError when it is absent.",
-     index<true>},
-    {"count(self, sub, start=none, end=none)", "How often `sub` occurs, without overlaps.", count},
-    {"startswith(self, affix, start=none, end=none)",
+    {"find(self, sub, start=none, end=none) -> int", "The first place of `sub`, -1 when it is absent.",
+     find<false>},
+    {"rfind(self, sub, start=none, end=none) -> int", "The last place of `sub`, -1 when it is absent.",
+     find<true>},
+    {"index(self, sub, start=none, end=none) -> int",
+     "The first place of `sub`; a ValueError when it is absent.", index<false>},
+    {"rindex(self, sub, start=none, end=none) -> int",
+     "The last place of `sub`; a ValueError when it is absent.", index<true>},
+    {"count(self, sub, start=none, end=none) -> int", "How often `sub` occurs, without overlaps.", count},
+    {"startswith(self, affix, start=none, end=none) -> bool",
      "Whether the text starts with `affix`, or with one of a tuple.", has_affix<false>},
-    {"endswith(self, affix, start=none, end=none)",
+    {"endswith(self, affix, start=none, end=none) -> bool",
      "Whether the text ends with `affix`, or with one of a tuple.", has_affix<true>},
-    {"removeprefix(self, prefix)", "Without the prefix, if it has it.", removeprefix},
-    {"removesuffix(self, suffix)", "Without the suffix, if it has it.", removesuffix},
-    {"partition(self, sep)", "What is before the first separator, the separator, what is after.",
+    {"removeprefix(self, prefix) -> str", "Without the prefix, if it has it.", removeprefix},
+    {"removesuffix(self, suffix) -> str", "Without the suffix, if it has it.", removesuffix},
+    {"partition(self, sep) -> tuple", "What is before the first separator, the separator, what is after.",
      partition<false>},
-    {"rpartition(self, sep)", "What is before the last separator, the separator, what is after.",
+    {"rpartition(self, sep) -> tuple", "What is before the last separator, the separator, what is after.",
      partition<true>},
-    {"format(self, *xs, **named)",
+    {"format(self, *xs, **named) -> str",
      "With each `{}`, `{0}` or `{name}` replaced by an argument.\n>>> \"{:.1f} {x}\".format(2.0, x=1)\n'2.0 "
      "1'",
      format},

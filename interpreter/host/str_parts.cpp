@@ -8,6 +8,7 @@
 
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp::host {
 
@@ -22,7 +23,7 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
   if (sep.empty()) raise("ValueError", "split: the separator is empty");
   std::vector<std::string_view> parts;
   for (std::int64_t cuts = 0; most < 0 || cuts < most; ++cuts) {
-    const std::size_t at = from_right ? text.rfind(sep) : find_text(text, sep);
+    const std::size_t at = from_right ? find_last_text(text, sep) : find_text(text, sep);
     if (at == std::string_view::npos) break;
     const std::string_view before = text.substr(0, at);
     const std::string_view after = text.substr(at + sep.size());
@@ -41,6 +42,7 @@ std::vector<std::pair<std::size_t, std::size_t>> words(std::string_view text) {
   std::vector<std::pair<std::size_t, std::size_t>> found;
   bool inside = false;
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    check_interrupt();
     const bool space = is_space(code_point_at(text, at));
     if (!space && !inside) found.emplace_back(at, text.size());
     if (space && inside) found.back().second = at;
@@ -82,6 +84,7 @@ class FieldFormatter {
     if (depth > 2) raise("ValueError", "format: the spec is nested too deeply");
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
+      check_interrupt();
       const char c = text[at];
       if ((c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c) {
         out += c;

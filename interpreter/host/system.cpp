@@ -189,7 +189,9 @@ constexpr NativeDef kNatives[] = {
     {"progress(xs, desc=\"\", total=none, curve=none)",
      "The items of xs; on a terminal a bar shows how far the loop is, its rate and the time left, and below "
      "it the "
-     "numbers of the list `curve`, to which the loop appends.",
+     "numbers of the list `curve`, to which the loop appends. What is written meanwhile stands above the "
+     "bars. "
+     "The bar of an inner loop stands below that of the outer one, and goes with its end.",
      progress},
 };
 

@@ -142,6 +142,7 @@ Value lines(Interpreter&, Args a) {
   std::vector<Value> all;
   std::string line;
   while (read_line(self(a), line)) {
+    check_interrupt();
     if (line.ends_with('\n')) line.pop_back();
     if (line.ends_with('\r')) line.pop_back();
     all.push_back(Value(line));

@@ -207,6 +207,8 @@ Value make_slice(Interpreter&, std::span<Value> arguments) {
 }
 
 Value make_tensor(Interpreter& interpreter, std::span<Value> arguments) {
+  if (arguments[1].is_number())
+    raise("TypeError", "tensor: the data is one argument, got several numbers", "write `tensor([1, 2, 3])`");
   const kiln::Tensor x = tensor_from(interpreter, arguments[0], dtype_argument(arguments[1], "dtype"),
                                      optional_device_argument(arguments[2], "device"));
   if (bool_argument(arguments[3], "requires_grad")) kiln::set_requires_grad(x, true);

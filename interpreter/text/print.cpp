@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/text/elision.h"
+#include "interpreter/text/object_text.h"
 #include "interpreter/text/plain_text.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/natives.h"
-#include "interpreter/values/unknown.h"
 #include "jit/graph/text.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -22,15 +24,18 @@ constexpr std::size_t kMaxNesting =
 
 class Printer {
  public:
-  explicit Printer(Interpreter& interpreter) : interpreter_(interpreter) {}
+  explicit Printer(Interpreter& interpreter, Elision elision = {})
+      : interpreter_(interpreter), elision_(elision) {}
 
   std::string repr(const Value& v) {
+    check_interrupt();
+    ++shown_;
     if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
     switch (v.tag()) {
       case Tag::Device:
         return fmt::format("device({})", repr_of(std::string_view(kiln::to_string(v.as_device()))));
       case Tag::Str:
-        return repr_of(std::string_view(v.as<Str>().text));
+        return text(v.as<Str>().text);
       case Tag::Tensor:
         return inline_tensor(v.as_tensor(), print_options());
       case Tag::Range:
@@ -43,14 +48,15 @@ class Printer {
       case Tag::Instance:
         return nested(v);
       default:
-        return object(v);
+        return object_text(v);
     }
   }
 
  private:
   // Containers: those being printed already are shown as `[...]`.
   std::string nested(const Value& v) {
-    if (std::find(active_.begin(), active_.end(), v.object()) != active_.end()) return cycle(v);
+    if (std::find(active_.begin(), active_.end(), v.object()) != active_.end()) return closed(v, "...");
+    if (shown_ > elision_.most) return closed(v, "…");
     if (active_.size() >= kMaxNesting)
       raise("RecursionError", "the value is nested too deeply to be printed");
     active_.push_back(v.object());
@@ -59,16 +65,17 @@ class Printer {
     return text;
   }
 
-  static std::string cycle(const Value& v) {
+  static std::string closed(const Value& v, std::string_view inside) {
     switch (v.tag()) {
       case Tag::List:
-        return "[...]";
+        return fmt::format("[{}]", inside);
       case Tag::Tuple:
-        return "(...)";
+        return fmt::format("({})", inside);
       case Tag::Dict:
-        return "{...}";
+      case Tag::Set:
+        return fmt::format("{{{}}}", inside);
       default:
-        return fmt::format("{}(...)", type_name(v));
+        return fmt::format("{}({})", type_name(v), inside);
     }
   }
 
@@ -93,38 +100,66 @@ class Printer {
     }
   }
 
-  // By index, and on copies: a `repr` of the program may change the container.
-  std::string joined(const std::vector<Value>& items) {
-    std::string text;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if (i > 0) text += ", ";
-      const Value item = items[i];
-      text += repr(item);
-    }
-    return text;
+  // A long str is cut between two characters; how many are left out stands outside of the quotes.
+  std::string text(std::string_view whole) const {
+    if (whole.size() <= elision_.characters) return repr_of(whole);
+    std::size_t begin = elision_.characters / 4, end = whole.size() - begin;
+    const auto is_inside = [&](std::size_t at) {
+      return (static_cast<unsigned char>(whole[at]) & 0xc0U) == 0x80U;
+    };
+    while (begin > 0 && is_inside(begin)) --begin;
+    while (end < whole.size() && is_inside(end)) ++end;
+    const auto left_out = std::count_if(
+        whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.begin() + static_cast<std::ptrdiff_t>(end),
+        [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; });
+    return fmt::format("{} … {} more characters … {}", repr_of(whole.substr(0, begin)), left_out,
+                       repr_of(whole.substr(end)));
   }
 
-  std::string dict(const Dict& d) {
-    std::string text = "{";
-    for (std::size_t i = 0; i < d.entries().size(); ++i) {
-      const Dict::Entry entry = d.entries()[i];
-      if (!entry.live) continue;
-      if (text.size() > 1) text += ", ";
-      text += repr(entry.key) + ": ";
-      text += repr(entry.value);
+  // The items at 0 to `count`, but for the middle of too many. An item that is gone by now is left out: a
+  // `repr` of the program may change the container.
+  template <class Item>
+  std::string listed(std::size_t count, const Item& item) {
+    std::string list;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (count > elision_.items && i == elision_.ends) {
+        const std::size_t next = count - elision_.ends;
+        list += fmt::format(", … {} more …", next - i);
+        i = next;
+      }
+      const std::optional<std::string> shown = item(i);
+      if (shown) list += (list.empty() ? "" : ", ") + *shown;
     }
-    return text + "}";
+    return list;
   }
+
+  // Copies, as the container may change meanwhile.
+  std::string joined(const std::vector<Value>& items) {
+    return listed(items.size(), [&](std::size_t i) -> std::optional<std::string> {
+      if (i >= items.size()) return std::nullopt;
+      const Value item = items[i];
+      return repr(item);
+    });
+  }
+
+  std::string entries(const Dict& d, bool has_values) {
+    std::vector<std::size_t> live;
+    for (std::size_t i = 0; i < d.entries().size(); ++i) {
+      if (d.entries()[i].live) live.push_back(i);
+    }
+    return listed(live.size(), [&](std::size_t i) -> std::optional<std::string> {
+      if (live[i] >= d.entries().size() || !d.entries()[live[i]].live) return std::nullopt;
+      const Dict::Entry entry = d.entries()[live[i]];
+      std::string shown = repr(entry.key);
+      if (has_values) shown += ": " + repr(entry.value);
+      return shown;
+    });
+  }
+
+  std::string dict(const Dict& d) { return "{" + entries(d, true) + "}"; }
 
   // `{}` is a dict, so an empty set is printed as what makes one.
-  std::string set(const Set& s) {
-    std::string text;
-    for (std::size_t i = 0; i < s.entries().size(); ++i) {
-      const Dict::Entry entry = s.entries()[i];
-      if (entry.live) text += (text.empty() ? "{" : ", ") + repr(entry.key);
-    }
-    return text.empty() ? "set()" : text + "}";
-  }
+  std::string set(const Set& s) { return s.size() == 0 ? "set()" : "{" + entries(s, false) + "}"; }
 
   std::string instance(const Value& v) {
     auto& object = v.as<Instance>();
@@ -153,54 +188,9 @@ class Printer {
     return fmt::format("range({}, {}, {})", r.start, r.stop, r.step);
   }
 
-  // Within other values; alone a graph is its text.
-  static std::string short_graph(const jit::Graph& graph) {
-    return fmt::format("graph {} {} of {} node{}", jit::name(graph.stage), graph.name, graph.nodes.size(),
-                       graph.nodes.size() == 1 ? "" : "s");
-  }
-
-  static std::string object(const Value& v) {
-    switch (v.tag()) {
-      case Tag::Function:
-        return "fn " + function_text(v.as<Function>());
-      case Tag::Native: {
-        const auto& native = v.as<Native>();
-        return "fn " + (native.signature.empty() ? native.name : native.signature);
-      }
-      case Tag::Method: {
-        const auto& method = v.as<Method>();
-        return fmt::format("{} of {}", object(method.function), describe(method.receiver));
-      }
-      case Tag::Type:
-        return v.as<Type>().name;
-      case Tag::StructType: {
-        const auto& type = v.as<StructType>();
-        return fmt::format("struct {}({})", type.name, fmt::join(type.fields, ", "));
-      }
-      case Tag::Module:
-        return fmt::format("module {}", repr_of(std::string_view(v.as<Module>().name)));
-      case Tag::Error: {
-        const auto& diagnostic = v.as<Error>().diagnostic;
-        return fmt::format("{}({})", diagnostic.kind, repr_of(std::string_view(diagnostic.message)));
-      }
-      case Tag::File: {
-        const auto& file = v.as<File>();
-        return fmt::format("open({}, '{}'){}", repr_of(std::string_view(file.path)), file.mode,
-                           file.stream ? "" : "  # closed");
-      }
-      case Tag::Iterator:
-        return fmt::format("iterator of {}", v.as<Iterator>().name);
-      case Tag::Graph:
-        return short_graph(graph_of(v));
-      case Tag::Opaque:
-        look_at(v);
-        return v.as<Opaque>().name;
-      default:
-        return std::string(type_name(v));
-    }
-  }
-
   Interpreter& interpreter_;
+  Elision elision_;
+  std::size_t shown_ = 0;
   std::vector<const Object*> active_;
 };
 
@@ -236,6 +226,11 @@ std::string repr_of(Interpreter& interpreter, const Value& value) {
   }
   if (value.is(Tag::Graph)) return graph_text(value);
   return Printer(interpreter).repr(value);
+}
+
+std::string echo_of(Interpreter& interpreter, const Value& value) {
+  if (value.is(Tag::Tensor) || value.is(Tag::Graph)) return repr_of(interpreter, value);
+  return Printer(interpreter, elision_of(value, print_options())).repr(value);
 }
 
 std::string str_of(Interpreter& interpreter, const Value& value) {

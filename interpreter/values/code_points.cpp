@@ -5,11 +5,13 @@
 #include <algorithm>
 
 #include "interpreter/values/utf8.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 
 void CodePoints::read(std::string_view text) {
   while (bytes_ < text.size()) {
+    check_interrupt();
     if (points_ % kRun == 0) starts_.push_back(bytes_);
     bytes_ += code_point_bytes(text, bytes_);
     ++points_;
@@ -52,9 +54,26 @@ void CodePoints::expect_more(std::size_t bytes) {
 std::size_t find_text(std::string_view text, std::string_view sub, std::size_t from) {
   if (from > text.size()) return std::string_view::npos;
   if (sub.empty()) return from;
-  const void* found = ::memmem(text.data() + from, text.size() - from, sub.data(), sub.size());
-  if (found == nullptr) return std::string_view::npos;
-  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+  // Pieces overlap by less than what is sought.
+  for (std::size_t begin = from; begin + sub.size() <= text.size(); begin += kPieceOfBytes) {
+    check_interrupt();
+    const std::string_view piece = text.substr(begin, kPieceOfBytes + sub.size() - 1);
+    const void* found = ::memmem(piece.data(), piece.size(), sub.data(), sub.size());
+    if (found != nullptr) return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+  }
+  return std::string_view::npos;
+}
+
+std::size_t find_last_text(std::string_view text, std::string_view sub) {
+  if (sub.size() > text.size()) return std::string_view::npos;
+  for (std::size_t last = text.size() - sub.size();;) {
+    check_interrupt();
+    const std::size_t first = last < kPieceOfBytes ? 0 : last - kPieceOfBytes + 1;
+    const std::size_t found = text.substr(first, last - first + sub.size()).rfind(sub);
+    if (found != std::string_view::npos) return first + found;
+    if (first == 0) return std::string_view::npos;
+    last = first - 1;
+  }
 }
 
 }  // namespace kiln::interp

@@ -29,7 +29,9 @@ class CodePoints {
 };
 
 // As std::string_view::find, in time that grows with the text alone, also where text and `sub` repeat one
-// letter.
+// letter. Both throw OpError (Interrupted).
 std::size_t find_text(std::string_view text, std::string_view sub, std::size_t from = 0);
+// As std::string_view::rfind.
+std::size_t find_last_text(std::string_view text, std::string_view sub);
 
 }  // namespace kiln::interp

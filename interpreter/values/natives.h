@@ -44,6 +44,8 @@ Value make_iterator(Interpreter& interpreter, const Value& iterable);
 // What `Interpreter::str` and `Interpreter::repr` give.
 std::string str_of(Interpreter& interpreter, const Value& value);
 std::string repr_of(Interpreter& interpreter, const Value& value);
+// The same as the prompt prints a value: what is long is elided, as tensors are.
+std::string echo_of(Interpreter& interpreter, const Value& value);
 std::string repr_of(double value);           // shortest text that reads back: "0.1", "1e+16", "inf"
 std::string repr_of(float value);            // the same among f32: "0.1"
 std::string repr_of(std::string_view text);  // quoted and escaped as in source

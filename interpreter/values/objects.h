@@ -137,11 +137,14 @@ struct Error : Object {
   explicit Error(lang::Diagnostic d) : Object(Tag::Error), diagnostic(std::move(d)) {}
 };
 
+class Generator;
+
 // A pull iterator made by natives (`zip`, `map`, file lines): false when exhausted.
 struct Iterator : Object {
   using Next = Callback<bool(Interpreter&, Value&)>;
   std::string name;
   Next next;
+  Generator* generator = nullptr;  // that `next` holds; null for others (vm/generator.h)
   Iterator(std::string n, Next f) : Object(Tag::Iterator), name(std::move(n)), next(std::move(f)) {}
 };
 

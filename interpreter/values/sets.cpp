@@ -1,17 +1,21 @@
 #include "interpreter/values/sets.h"
 
+#include "tensor/interrupt.h"
+
 namespace kiln::interp {
 namespace {
 
 // Adds the items of `from` that are, or are not, in `other`.
 void add_items(Set& to, Set& from, Set& other, bool wanted) {
   for (const Dict::Entry& entry : from.entries()) {
+    check_interrupt();
     if (entry.live && (other.find(entry.key) != nullptr) == wanted) to.add(entry.key);
   }
 }
 
 void add_all(Set& to, Set& from) {
   for (const Dict::Entry& entry : from.entries()) {
+    check_interrupt();
     if (entry.live) to.add(entry.key);
   }
 }
@@ -47,6 +51,7 @@ Value set_operator(lang::BinaryOp op, Set& a, Set& b) {
 bool is_subset(Set& a, Set& b) {
   if (a.size() > b.size()) return false;
   for (const Dict::Entry& entry : a.entries()) {
+    check_interrupt();
     if (entry.live && b.find(entry.key) == nullptr) return false;
   }
   return true;

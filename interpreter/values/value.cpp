@@ -12,6 +12,7 @@
 #include "interpreter/values/unknown.h"
 #include "interpreter/values/utf8.h"
 #include "jit/graph/text.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 
@@ -99,6 +100,7 @@ bool sequences_equal(const std::vector<Value>& a, const std::vector<Value>& b) {
   if (a.size() != b.size()) return false;
   const Nesting nesting;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    check_interrupt();
     if (!identical(a[i], b[i]) && !values_equal(a[i], b[i])) return false;
   }
   return true;
@@ -108,6 +110,7 @@ bool dicts_equal(Dict& a, Dict& b) {
   if (a.size() != b.size()) return false;
   const Nesting nesting;
   for (const Dict::Entry& entry : a.entries()) {
+    check_interrupt();
     if (!entry.live) continue;
     const Value* other = b.find(entry.key);
     if (!other || !values_equal(entry.value, *other)) return false;

@@ -36,6 +36,7 @@ void remove_receiver(Value* callee, std::uint32_t count) {
   if (v.is(Tag::Instance)) {
     help = "give `" + std::string(type_name(v)) + "` a method `call`";
   }
+  if (v.is_number()) help = "a product is written with its sign: `x * y`";
   raise("TypeError", describe(v) + " cannot be called", help);
 }
 

@@ -45,7 +45,10 @@ struct Callee {
       const bool is_one = slot.kind == Slot::Kind::Normal || slot.kind == Slot::Kind::KeywordOnly;
       if (slot.is_optional && is_one) text += " = …";
     }
-    return quoted(std::string(name) + "(" + text + ")");
+    // A struct is made by its name.
+    constexpr std::string_view kInit = ".init";
+    const std::string_view called = name.ends_with(kInit) ? name.substr(0, name.size() - kInit.size()) : name;
+    return quoted(std::string(called) + "(" + text + ")");
   }
 
  private:
@@ -68,9 +71,16 @@ struct Callee {
   const std::string limit = allowed == 0 ? "no arguments" : "at most " + plural(allowed, "argument");
   const bool by_position = std::any_of(callee.slots.begin(), callee.slots.end(),
                                        [](const Slot& s) { return s.kind == Slot::Kind::KeywordOnly; });
+  // The instance that a method was called on, where the method has no parameter for it.
+  const std::size_t dot = callee.name.rfind('.');
+  const bool lacks_self = callee.what == "parameter" && !callee.has_receiver() && callee.slots.empty() &&
+                          dot != std::string_view::npos && given == 1;
   refuse(quoted(callee.name) + " takes " + limit + (by_position ? " by position, got " : ", got ") +
              std::to_string(given - receivers),
-         "it is called as " + callee.signature(), "", given - most);
+         lacks_self ? "a method takes its instance first: `fn " + std::string(callee.name.substr(dot + 1)) +
+                          "(self)`"
+                    : "it is called as " + callee.signature(),
+         "", given - most);
 }
 
 [[noreturn]] void unknown_name(const Callee& callee, std::string_view name) {

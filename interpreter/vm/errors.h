@@ -62,4 +62,7 @@ std::string help_with_none(const Value& v);
 // A way to make a failed operator work with what is in scope; "" when there is none.
 std::string suggest_operand(Vm& vm, const Failure& failure);
 
+// Throws as `throw` does: an error, a text, a kind of error, or an instance of the program's own.
+[[noreturn]] void throw_value(Vm& vm, Value thrown);
+
 }  // namespace kiln::interp

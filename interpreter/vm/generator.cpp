@@ -4,6 +4,7 @@
 
 #include "interpreter/values/collector.h"
 #include "interpreter/values/natives.h"
+#include "interpreter/vm/errors.h"
 #include "interpreter/vm/impl.h"
 
 namespace kiln::interp {
@@ -15,6 +16,12 @@ bool has_cleanup(const Activation& frame) {
   return std::any_of(code.handlers.begin(), code.handlers.end(), [&](const Handler& each) {
     return each.cleanup && frame.place > each.begin && frame.place <= each.end;
   });
+}
+
+// Does it stand at a `yield`, rather than at its beginning?
+bool has_started(const Activation& frame) {
+  const Code& code = *frame.function.as<Function>().code;
+  return code.opcode_at(frame.place - 1) == Opcode::Yield;
 }
 
 // Capture stops before it takes a value of a generator, so it does not watch what runs for one.
@@ -47,18 +54,42 @@ void Generator::close_all(Vm& vm) {
   }
 }
 
-bool Generator::next(Vm& vm, Value& item) {
+template <class F>
+bool Generator::running(const F& f) {
   if (is_running_) raise("ValueError", "the generator is running already: it asks for its own next value");
-  if (frame_.function.is_none()) return false;
-  is_running_ = true;
-  try {
-    const bool more = vm.go_on_to_yield(frame_, item);
-    is_running_ = false;
-    return more;
-  } catch (...) {
-    is_running_ = false;
-    throw;
-  }
+  struct Running {
+    explicit Running(bool& flag) : is_running(flag) { is_running = true; }
+    ~Running() { is_running = false; }
+    bool& is_running;
+  } const until_it_stops(is_running_);
+  return f();
+}
+
+bool Generator::next(Vm& vm, const Value& sent, Value& item) {
+  return running([&] {
+    if (is_done()) return false;
+    if (!sent.is_none() && !has_started(frame_))
+      raise("ValueError", "the generator has come to no `yield` yet that could get what is sent",
+            "ask for its first value by `next`");
+    return vm.go_on_to_yield(frame_, sent, item);
+  });
+}
+
+bool Generator::throw_into(Vm& vm, Value error, Value& item) {
+  return running([&]() -> bool {
+    if (is_done()) throw_value(vm, std::move(error));
+    return vm.throw_into(frame_, std::move(error), item);
+  });
+}
+
+void Generator::close(Vm& vm) {
+  running([&] {
+    if (is_done()) return false;
+    Activation frame = std::move(frame_);
+    frame_ = {};
+    if (has_cleanup(frame)) vm.close_generator(frame);
+    return false;
+  });
 }
 
 void Generator::visit_references(ReferenceVisitor& visitor) const {
@@ -76,9 +107,28 @@ Frame* Vm::put_back(Activation& saved) {
   return frame;
 }
 
-bool Vm::go_on_to_yield(Activation& generator, Value& item) {
+bool Vm::go_on_to_yield(Activation& generator, const Value& sent, Value& item) {
+  const Unwatched unwatched(*this);
+  const bool is_at_yield = has_started(generator);
+  Frame* const entry = put_back(generator);
+  const Instruction& yield = entry->pc[-1];
+  if (is_at_yield && entry->is_temporary(yield.a)) entry->base[yield.a] = sent;
+  return run_to_yield(entry, generator, item);
+}
+
+bool Vm::throw_into(Activation& generator, Value error, Value& item) {
   const Unwatched unwatched(*this);
   Frame* const entry = put_back(generator);
+  --entry->pc;  // back to the `yield`, whose handlers are asked
+  try {
+    throw_value(*this, std::move(error));
+  } catch (...) {
+    handle(entry);
+  }
+  return run_to_yield(entry, generator, item);
+}
+
+bool Vm::run_to_yield(Frame* entry, Activation& generator, Value& item) {
   Value* const result = entry->base - 1;
   if (execute(entry)) {
     result->clear();
@@ -119,9 +169,11 @@ void op_MakeGenerator(Vm& vm, Value* r, const Instruction& i) {
   call.registers.assign(r, r + frame.code->registers);
   const auto next = [](const std::shared_ptr<Generator>& held, Interpreter& interpreter, Value& item) {
     const std::shared_ptr<Generator> keep = held;
-    return keep->next(interpreter.impl().vm, item);
+    return keep->next(interpreter.impl().vm, Value(), item);
   };
-  r[i.a] = make<Iterator>("generator", holding(next, std::make_shared<Generator>(std::move(call))));
+  const auto generator = std::make_shared<Generator>(std::move(call));
+  r[i.a] = make<Iterator>("generator", holding(next, generator));
+  r[i.a].as<Iterator>().generator = generator.get();
 }
 
 void op_EndFor(Vm& vm, Value* r, const Instruction& i) {

@@ -17,8 +17,13 @@ class Generator {
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
-  // Runs up to the next `yield`; false when the call has ended.
-  bool next(Vm& vm, Value& item);
+  // Runs up to the next `yield`; false when the call has ended. The `yield` that it stands at gives `sent`;
+  // ValueError for anything but none where it stands at none yet.
+  bool next(Vm& vm, const Value& sent, Value& item);
+  // The same, from an error at the `yield` that it stands at. Throws it where the call has ended.
+  bool throw_into(Vm& vm, Value error, Value& item);
+  // Ends it where it stands: its `finally` and `with` are left.
+  void close(Vm& vm);
   // Closes those whose iterators went while something of theirs was left to be done.
   static void close_left(Vm& vm) {
     if (!left_.empty()) [[unlikely]]
@@ -29,6 +34,9 @@ class Generator {
 
  private:
   static void close_all(Vm& vm);
+  bool is_done() const { return frame_.function.is_none(); }
+  template <class F>
+  bool running(const F& f);
   Activation frame_;  // without a function once the call has ended, and while it runs
   bool is_running_ = false;
   static inline thread_local std::vector<Activation> left_;

@@ -1,9 +1,11 @@
 // Owns what an Interpreter is made of.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/text/live_lines.h"
 #include "interpreter/values/own_pass.h"
 #include "interpreter/vm/kept_frames.h"
 #include "interpreter/vm/modules.h"
@@ -14,11 +16,17 @@ namespace kiln::interp {
 struct Interpreter::Impl {
   Value main, prelude;              // keep the modules alive
   std::vector<OwnPass> own_passes;  // that the program has registered
+  std::string backend;              // of what becomes hot
   Modules modules;
   std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
+  LiveLines live_lines;
   Vm vm;
 
-  explicit Impl(Interpreter& interpreter) : modules(interpreter), vm(interpreter) {}
+  explicit Impl(Interpreter& interpreter)
+      : backend(interpreter.options().backend),
+        modules(interpreter),
+        live_lines([&interpreter](std::string_view text) { interpreter.options().err(text); }),
+        vm(interpreter) {}
 };
 
 }  // namespace kiln::interp

@@ -6,6 +6,7 @@
 #include "interpreter/values/objects.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/operators.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -61,8 +62,11 @@ std::uint64_t position(const Value& index, std::uint64_t size, const Value& obje
   Wide at = index.as_int();
   if (at < 0) at += static_cast<Wide>(size);
   if (at < 0 || at >= static_cast<Wide>(size)) {
-    raise("IndexError", "index " + std::to_string(index.as_int()) + " is out of range for a " +
-                            std::string(type_name(object)) + " of " + std::to_string(size));
+    const bool is_next = object.is(Tag::List) && at == static_cast<Wide>(size);
+    raise("IndexError",
+          "index " + std::to_string(index.as_int()) + " is out of range for a " +
+              std::string(type_name(object)) + " of " + std::to_string(size),
+          is_next ? "indices begin at 0; a list grows by `append`" : "");
   }
   return static_cast<std::uint64_t>(at);
 }
@@ -72,6 +76,7 @@ std::vector<Value> take(const std::vector<Value>& items, const Slice& slice) {
   std::vector<Value> result;
   result.reserve(static_cast<std::size_t>(steps.count));
   for (std::int64_t i = 0; i < steps.count; ++i) {
+    check_interrupt();
     result.push_back(items[static_cast<std::size_t>(steps.start + i * steps.step)]);
   }
   return result;
@@ -111,11 +116,14 @@ std::string stepped(const Str& str, const Steps& steps) {
   std::vector<std::size_t> starts;  // from the lowest to the highest
   if (!str.is_ascii() && steps.step > -kFar && steps.step < kFar) {
     std::size_t at = str.byte_of(static_cast<std::size_t>(lowest));
-    for (std::int64_t i = lowest; i <= highest; ++i, at += code_point_bytes(str.text, at))
+    for (std::int64_t i = lowest; i <= highest; ++i, at += code_point_bytes(str.text, at)) {
+      check_interrupt();
       starts.push_back(at);
+    }
   }
   std::string result;
   for (std::int64_t i = 0; i < steps.count; ++i) {
+    check_interrupt();
     const std::int64_t index = steps.start + i * steps.step;
     const std::size_t at = starts.empty() ? str.byte_of(static_cast<std::size_t>(index))
                                           : starts[static_cast<std::size_t>(index - lowest)];

@@ -19,12 +19,24 @@ kiln::KeptPlace keep_place(Vm& vm) {
   return {std::move(trace), is_caught(vm)};
 }
 
+kiln::timeline::Line line_at(const Code& code, std::size_t place) {
+  const lang::Span span = code.span(place);
+  if (!span) return {};
+  return kiln::timeline::line_of(span.file->name(), static_cast<int>(span.file->locate(span.begin).line));
+}
+
 kiln::timeline::Line current_line(Vm& vm) {
   const Frame* const frame = vm.frame();
   if (frame < vm.frames_begin()) return {};
-  const lang::Span span = frame->code->span(frame->place());
-  if (!span) return {};
-  return kiln::timeline::line_of(span.file->name(), static_cast<int>(span.file->locate(span.begin).line));
+  return line_at(*frame->code, frame->place());
+}
+
+const Frame* user_frame(Vm& vm) {
+  for (const Frame* frame = vm.frame(); frame >= vm.frames_begin(); --frame) {
+    const Module& module = frame->module();
+    if (&module == &vm.interpreter().main() || !module.path.empty()) return frame;
+  }
+  return nullptr;
 }
 
 Failure delayed_failure(const kiln::DelayedError& error) {

@@ -144,6 +144,13 @@ std::string help_with_member(const Value& object, std::string_view name,
     return "a tensor is an array itself; `x.tolist()` is a list, `save(\"x.npy\", x)` a file for NumPy";
   }
   if (object.is(Tag::Tensor)) return lang::suggest(name, candidates);
+  const bool is_layer = object.is(Tag::Instance) && object.as<Instance>().struct_type().method("call");
+  if (is_layer && name == "forward") return "a layer is called itself: `model(x)`";
+  if (object.is(Tag::Dict) && object.as<Dict>().find(name) != nullptr)
+    return "an item is read by its key: `d[\"" + std::string(name) + "\"]`";
+  const bool is_plain = object.is(Tag::List) || object.is(Tag::Str) || object.is(Tag::Dict);
+  if (std::string foreign = lang::foreign_method(name); is_plain && !foreign.empty()) return foreign;
+  if (object.is(Tag::Module) && is_op(name)) return "`" + std::string(name) + "` needs no module";
   const auto near = lang::nearest(name, candidates);
   if (!near.empty()) return "did you mean `" + std::string(near) + "`?";
   return object.is(Tag::Instance) ? listed_members(object.as<Instance>()) : "";

@@ -17,10 +17,11 @@ namespace fs = std::filesystem;
 using kiln::timeline::Kind;
 using kiln::timeline::Span;
 
-std::shared_ptr<lang::Ast> read(const lang::SourceFile& file) {
+// What an entry at the prompt does not define may have been defined by one before it.
+std::shared_ptr<lang::Ast> read(const lang::SourceFile& file, const Module& module) {
   const Span span(Kind::Parse, file.name());
   std::shared_ptr<lang::Ast> ast = lang::parse(file);
-  lang::resolve(*ast);
+  lang::resolve(*ast, [&](std::string_view name) { return module.find(name) != nullptr; });
   return ast;
 }
 
@@ -50,10 +51,12 @@ fs::path user_file(std::string_view name, const std::string& folder) {
   if (is_path(name)) raise("IOError", "there is no file `" + shown_path(file) + "` to import");
   const std::vector<std::string_view> names = stdlib_modules();
   const auto near = lang::nearest(name, names);
+  std::string help = lang::foreign_module(name);
+  if (help.empty() && !near.empty()) help = "did you mean `" + std::string(near) + "`?";
   raise("IOError",
         "there is no module `" + std::string(name) + "`: neither in the standard library nor as " +
             shown_path(file),
-        near.empty() ? "" : "did you mean `" + std::string(near) + "`?");
+        std::move(help));
 }
 
 // The standard library's modules are named <nn>, as nothing of the user is.
@@ -119,7 +122,7 @@ Value Modules::load(const std::string& key, const std::string& shown, const std:
 
 Value Modules::run(Module& module, const std::string& name, std::string text, bool& has_value) {
   const lang::SourceFile& file = interpreter_.sources().add(name, std::move(text), is_of_library(name));
-  const std::shared_ptr<lang::Ast> ast = read(file);
+  const std::shared_ptr<lang::Ast> ast = read(file, module);
   module.sources.push_back(ast);
   const std::shared_ptr<Code> code = [&] {
     const Span span(Kind::Bytecode, name);

@@ -101,7 +101,7 @@ void op_SetExtend(Vm& vm, Value* r, const Instruction& i) {
 
 namespace {
 
-// For keys that a loop over a dict takes apart, where pairs were meant.
+// For keys of a dict or items of a list that a loop takes apart, where pairs were meant.
 std::string help_with_pairs(const Frame& frame, const Value* r, const Instruction& i) {
   const std::vector<Instruction>& all = frame.code->instructions;
   for (std::size_t at = 0; at < all.size() && i.c == 2; ++at) {
@@ -109,6 +109,8 @@ std::string help_with_pairs(const Frame& frame, const Value* r, const Instructio
                             static_cast<std::ptrdiff_t>(at) + all[at].c_number() == &i - all.data();
     if (gives_item && r[all[at].a].is(Tag::Dict))
       return "a loop over a dict gives its keys; write `for key, value in d.items() { … }`";
+    if (gives_item && r[all[at].a].is(Tag::List) && r[i.b].is_number())
+      return "each item with its place is given by `enumerate(xs)`";
   }
   return "";
 }

@@ -123,6 +123,10 @@ void op_Throw(Vm& vm, Value* r, const Instruction& i) {
   } else {
     thrown = r[i.a];
   }
+  throw_value(vm, std::move(thrown));
+}
+
+void throw_value(Vm& vm, Value thrown) {
   const bool is_kind = thrown.is(Tag::Type) && thrown.as<Type>().instances == Tag::Error;
   if (is_kind) thrown = vm.interpreter().call(thrown.as<Type>().constructor, {});
   if (thrown.is(Tag::Error)) {

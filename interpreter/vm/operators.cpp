@@ -11,8 +11,10 @@
 #include "interpreter/values/objects.h"
 #include "interpreter/values/sets.h"
 #include "interpreter/values/unknown.h"
+#include "interpreter/vm/arguments.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/tensor_operators.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::interp {
 namespace {
@@ -28,6 +30,9 @@ std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"
   if (op == BinaryOp::Add && (a.is(Tag::Str) || b.is(Tag::Str))) {
     help = "make it text with `str(…)`, or use f\"…{x}…\"";
   }
+  const auto holds_numbers = [](const Value& v) { return v.is(Tag::List) || v.is(Tag::Range); };
+  if ((holds_numbers(a) && b.is_number()) || (a.is_number() && holds_numbers(b)))
+    help = "elements are computed with in a tensor: `tensor(xs)`";
   if (a.is(Tag::Set) != b.is(Tag::Set) && is_set_operator(op)) help = "make a set of the other: `set(…)`";
   if (a.is(Tag::Set) && b.is(Tag::Set) && op == BinaryOp::Add) help = "sets are joined by `|`";
   raise("TypeError", quoted(spelling(op)) + " does not work on " + describe(a) + " and " + describe(b), help);
@@ -44,25 +49,37 @@ std::size_t repetitions(const Value& count, std::size_t size) {
   return total == 0 ? 0 : static_cast<std::size_t>(n);  // nothing, however often
 }
 
-std::vector<Value> repeat(const std::vector<Value>& items, const Value& count) {
+void append(std::vector<Value>& to, const std::vector<Value>& items) {
+  in_pieces(items.size(), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+    to.insert(to.end(), items.data() + begin, items.data() + end);
+  });
+}
+void append(std::string& to, std::string_view text) {
+  in_pieces(text.size(), kPieceOfBytes,
+            [&](std::size_t begin, std::size_t end) { to += text.substr(begin, end - begin); });
+}
+
+template <class Sequence>
+Sequence repeat(const Sequence& items, const Value& count) {
   const std::size_t n = repetitions(count, items.size());
-  std::vector<Value> result;
+  Sequence result;
   result.reserve(n * items.size());
-  for (std::size_t i = 0; i < n; ++i) result.insert(result.end(), items.begin(), items.end());
+  for (std::size_t i = 0; i < n; ++i) append(result, items);
   return result;
 }
 
-std::vector<Value> joined(const std::vector<Value>& a, const std::vector<Value>& b) {
-  std::vector<Value> result;
+template <class Sequence>
+Sequence joined(const Sequence& a, const Sequence& b) {
+  Sequence result;
   result.reserve(a.size() + b.size());
-  result.insert(result.end(), a.begin(), a.end());
-  result.insert(result.end(), b.begin(), b.end());
+  append(result, a);
+  append(result, b);
   return result;
 }
 
 Value add_values(const Value& a, const Value& b) {
   if (a.tag() == b.tag()) {
-    if (a.is(Tag::Str)) return make<Str>(a.as<Str>().text + b.as<Str>().text);
+    if (a.is(Tag::Str)) return make<Str>(joined(a.as<Str>().text, b.as<Str>().text));
     if (a.is(Tag::List)) return make<List>(joined(a.as<List>().items, b.as<List>().items));
     if (a.is(Tag::Tuple)) return make<Tuple>(joined(a.as<Tuple>().items, b.as<Tuple>().items));
   }
@@ -75,18 +92,14 @@ Value multiply_values(const Value& a, const Value& b) {
   if (a.is(Tag::List)) return make<List>(repeat(a.as<List>().items, b));
   if (a.is(Tag::Tuple)) return make<Tuple>(repeat(a.as<Tuple>().items, b));
   if (!a.is(Tag::Str)) refuse(BinaryOp::Mul, a, b);
-  const std::string& text = a.as<Str>().text;
-  const std::size_t n = repetitions(b, text.size());
-  std::string result;
-  result.reserve(n * text.size());
-  for (std::size_t i = 0; i < n; ++i) result += text;
-  return make<Str>(std::move(result));
+  return make<Str>(repeat(a.as<Str>().text, b));
 }
 
 Value merged(const Value& a, const Value& b) {
   const Value result = make<Dict>();
   for (const Value* from : {&a, &b}) {
     for (const Dict::Entry& entry : from->as<Dict>().entries()) {
+      check_interrupt();
       if (entry.live) result.as<Dict>().set(entry.key, entry.value);
     }
   }
@@ -129,9 +142,7 @@ void augmented_operator(Interpreter& interpreter, BinaryOp op, Value& target, co
     return;
   }
   if (op == BinaryOp::BitOr && target.is(Tag::Dict) && value.is(Tag::Dict)) {
-    const Value from = merged(value, make<Dict>());
-    for (const Dict::Entry& entry : from.as<Dict>().entries()) target.as<Dict>().set(entry.key, entry.value);
-    return;
+    return host::update_dict(interpreter, target.as<Dict>(), value);
   }
   if (target.is(Tag::Set) && value.is(Tag::Set) && is_set_operator(op)) {
     const Value result = set_operator(op, target.as<Set>(), value.as<Set>());

@@ -21,6 +21,7 @@ std::span<const NativeDef> json_natives();          // parse_json json_text
 std::span<const NativeDef> regex_natives();         // regex_matches regex_names
 std::span<const NativeDef> process_natives();       // run_process
 std::span<const NativeDef> calendar_natives();      // calendar_parts calendar_seconds calendar_text
+std::span<const NativeDef> rank_natives();          // what `dist` is made of
 std::span<const NativeDef> shape_natives();         // eval_shape
 std::span<const NativeDef> report_natives();        // stages why hot passes
 std::span<const NativeDef> profiling_natives();     // profile
@@ -39,6 +40,7 @@ std::span<const NativeDef> tensor_methods();   // all of them
 std::span<const NativeDef> storage_methods();  // resize_ set_ detach_: part of the above
 std::span<const NativeDef> graph_methods();
 std::span<const NativeDef> file_methods();
+std::span<const NativeDef> generator_methods();
 std::span<const NativeDef> instance_methods();  // of all structs
 std::span<const NativeDef> plain_methods(
     Tag tag);  // of ranges, slices, functions, errors, dtypes, devices, ints …

@@ -158,8 +158,14 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
 #define KILN_CALL(name, operands) &&count,
 #include "interpreter/values/opcodes.def"
   };
+  // While lines are timed (line_clock.h), every instruction may find that its line is to be noted.
+  static constexpr void* kTimed[] = {
+#define KILN_FAST(name, operands) &&timed,
+#define KILN_CALL(name, operands) &&timed,
+#include "interpreter/values/opcodes.def"
+  };
   // In a register: the compiler would form the table's address anew at every jump.
-  void* const* labels = budget ? kCounted : kLabels;
+  void* const* labels = budget != nullptr ? kCounted : line_is_due_ != nullptr ? kTimed : kLabels;
   asm("" : "+r"(labels));
   Frame* frame;
   Value* r;
@@ -174,6 +180,13 @@ count:
     return false;
   }
   --*budget;
+  goto* kLabels[pc->op];
+timed:
+  if (line_is_due_->load(std::memory_order_relaxed)) [[unlikely]] {
+    SAVE();
+    note_line();
+  }
+  timed_ = pc;
   goto* kLabels[pc->op];
 stop_on_interrupt:
   SAVE();

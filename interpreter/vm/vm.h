@@ -1,6 +1,7 @@
 // Owns execution: the register stack, the frames, calls, and the way of an error to its handler.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 
@@ -54,8 +55,11 @@ class Vm {
   Progress call_for(Value callee, Arguments arguments, std::uint64_t instructions);
   Progress resume(Suspended frames, std::uint64_t instructions);
 
-  // Runs the frame of a generator up to its next `yield`, and puts it back; false when it has ended.
-  bool go_on_to_yield(Activation& generator, Value& item);
+  // Runs the frame of a generator up to its next `yield`, and puts it back; false when it has ended. The
+  // `yield` that it stands at gives `sent`.
+  bool go_on_to_yield(Activation& generator, const Value& sent, Value& item);
+  // The same, from an error at the `yield` that it stands at.
+  bool throw_into(Activation& generator, Value error, Value& item);
   // Ends a generator where it stands: its `finally` and `with` are left.
   void close_generator(Activation& generator);
 
@@ -122,6 +126,10 @@ class Vm {
   // What watches runs the frames in the place of `execute`. It is null while nothing watches.
   Watcher* watcher() const { return watcher_; }
   void set_watcher(Watcher* watcher) { watcher_ = watcher; }
+  // ---- For profiles (line_clock.cpp) ----
+  // Calls that begin from now on note the line that ran whenever the flag is set, and take it back; null: no
+  // longer.
+  void time_lines(std::atomic<bool>* is_due) { line_is_due_ = is_due; }
 
   // The next error passes the active frame a second time: its part of the trace is there already.
   void keep_trace() { traced_ = frame_; }
@@ -132,6 +140,7 @@ class Vm {
   bool begin_host_call(Value* base, Value callee, Arguments& arguments);
   Progress go_on(Frame* entry, std::uint64_t instructions);
   Frame* put_back(Activation& saved);
+  bool run_to_yield(Frame* entry, Activation& generator, Value& item);
   Suspended take_frames(Frame* first);
   Frame* enter(Frame* caller, const Function& function, Value* base);
   [[noreturn]] void recursion_error();
@@ -153,6 +162,7 @@ class Vm {
   std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
   void heat_up(Frame* frame);
 
+  void note_line();
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
 
   Interpreter& interpreter_;
@@ -169,6 +179,8 @@ class Vm {
   capture::CaptureBudget capture_budget_;
   std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so
   Watcher* watcher_ = nullptr;
+  std::atomic<bool>* line_is_due_ = nullptr;
+  const Instruction* timed_ = nullptr;   // the last one that began while lines are timed; it may be gone
   std::vector<capture::Region> driven_;  // innermost last; those that were left go when they are met
   bool skips_mark_ = false;              // that of the instruction that comes
   const char* native_limit_ = nullptr;   // lowest address the machine stack may reach

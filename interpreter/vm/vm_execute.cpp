@@ -1,11 +1,14 @@
 // Running frames to their end, and unwinding them when something fails.
 #include <sys/mman.h>
 
+#include <optional>
+
 #include "interpreter/values/native_stack.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/vm.h"
 #include "stdlib/embedded.h"
+#include "tensor/detached_call.h"
 
 namespace kiln::interp {
 namespace {
@@ -89,7 +92,10 @@ void Vm::handle(Frame* entry) {
   const bool is_new = diagnostic != nullptr && diagnostic->trace.empty();
   if (interpreter_.options().keeps_frames && is_new && !(failure.catchable && is_caught(*this)))
     interpreter_.impl().kept_frames = keep_frames(*this);
+  std::optional<LeavesDetachedCalls> leaving;  // what is compiled for the frames that go
+  if (diagnostic != nullptr && diagnostic->kind == "Interrupted") leaving.emplace();
   const Handler* handler = unwind(entry, diagnostic, failure.catchable);
+  leaving.reset();
   const auto rebuilt = [&] {
     if (failure.is_exit) return error;
     return std::make_exception_ptr(ThrownError(std::move(failure.diagnostic), std::move(failure.payload)));
@@ -165,6 +171,9 @@ const Value& Vm::find_global(const Instruction& i) {
     }
     return *found;
   }
+  const auto& help_for_name = interpreter_.options().help_for_name;
+  if (std::string help = help_for_name ? help_for_name(name) : std::string(); !help.empty())
+    raise("NameError", "`" + name + "` is not defined", std::move(help));
   std::vector<std::string_view> candidates;
   for (const std::string_view local : frame_->code->function->locals) candidates.push_back(local);
   const auto add = [&candidates](const Module& module) {
@@ -176,7 +185,10 @@ const Value& Vm::find_global(const Instruction& i) {
   add(*prelude_);
   const std::vector<std::string_view> in_kiln = stdlib_part_names("prelude");
   candidates.insert(candidates.end(), in_kiln.begin(), in_kiln.end());
-  raise("NameError", "`" + name + "` is not defined", lang::suggest(name, candidates));
+  const std::vector<std::string_view> modules = stdlib_modules();
+  const bool is_module = std::find(modules.begin(), modules.end(), name) != modules.end();
+  raise("NameError", "`" + name + "` is not defined",
+        is_module ? "write `import " + name + "` first" : lang::suggest(name, candidates));
 }
 
 const Value* Vm::find_prelude(std::string_view name) {

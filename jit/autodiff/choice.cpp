@@ -24,7 +24,8 @@ void each_value(const Node& node, const F& f) {
   }
 }
 
-// Costly nodes are recomputed only for a reason. Random draws and functions of the program never are.
+// Costly nodes are recomputed only for a reason. Random draws, collectives and functions of the program
+// never are.
 bool is_costly(RecomputeCost kind) {
   return kind == RecomputeCost::Reduction || kind == RecomputeCost::Library ||
          kind == RecomputeCost::Gather || kind == RecomputeCost::Chain;
@@ -129,6 +130,8 @@ void JointFacts::find_costs() {
       kind = RecomputeCost::Own;
     } else if (node.is_constant() || node.is_view()) {
       kind = RecomputeCost::Free;
+    } else if (node.op->communicates()) {
+      kind = RecomputeCost::Collective;
     } else if (node.op->is_ordered()) {
       kind = RecomputeCost::Random;
     } else if (node.op->lowering == Lowering::Create) {

@@ -18,6 +18,7 @@ enum class RecomputeCost : std::uint8_t {
   Chain,       // cheap, at the end of a long chain of such
   Checkpoint,  // costly, but the program asks for it
   Random,      // another draw
+  Collective,  // another call that all ranks must make
   Own,         // a function of the program with a derivative of its own
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "jit/graph/same_values.h"
+#include "tensor/timeline.h"
 
 namespace kiln::jit {
 namespace {
@@ -60,6 +61,7 @@ void compute_masks_once(Joint& joint) {
 
 Derivation::Derivation(const Graph& graph, const std::vector<bool>& wanted)
     : program_(graph), wanted_(wanted), form_(functional_form(program_)) {
+  const timeline::Span span(timeline::Kind::Compile, timeline::kDifferentiate);
   Replay replay(replayed(), {});
   functional_ = replay.finish();
   tape_ = replay.tape();
@@ -132,6 +134,7 @@ Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge
 
 Joint Derivation::joint(std::span<const Incoming> incoming, std::span<const Edge> targets,
                         std::span<const Edge> ends) const {
+  const timeline::Span span(timeline::Kind::Compile, timeline::kDifferentiate);
   std::vector<Edge> roots;
   std::vector<Replay::Gradient> gradients;
   for (const Incoming& each : incoming) {

@@ -106,6 +106,8 @@ std::string_view why_not_again(RecomputeCost cost) {
   switch (cost) {
     case RecomputeCost::Random:
       return "random draws are not made twice";
+    case RecomputeCost::Collective:
+      return "is done once, with the other ranks";
     case RecomputeCost::Own:
       return "has a derivative of its own, and runs once";
     case RecomputeCost::Library:

@@ -36,12 +36,28 @@ CompileFn compile_function_of(const std::string& path) {
   return reinterpret_cast<CompileFn>(found);
 }
 
-std::string emit_with_llvm(std::span<const ScheduledNest> nests, Product product, const LineNames& names) {
+namespace {
+
+CompileFn compile_with_llvm() {
   // Without a path, where the system has its libraries.
-  static const CompileFn compile_with_llvm =
-      compile_function_of(library_path().empty() ? kName : library_path());
+  static const CompileFn function = compile_function_of(library_path().empty() ? kName : library_path());
+  return function;
+}
+
+}  // namespace
+
+std::string why_no_llvm() {
+  try {
+    compile_with_llvm();
+    return {};
+  } catch (const NoCompiler& error) {
+    return error.what();
+  }
+}
+
+std::string emit_with_llvm(std::span<const ScheduledNest> nests, Product product, const LineNames& names) {
   CompileAnswer answer;
-  compile_with_llvm({nests, llvm_processor(), product, names}, answer);
+  compile_with_llvm()({nests, llvm_processor(), product, names}, answer);
   if (!answer.error.empty()) throw InternalError("LLVM: " + answer.error);
   return std::move(answer.made);
 }

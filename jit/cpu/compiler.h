@@ -16,6 +16,9 @@ namespace kiln::jit {
 std::string emit_with_llvm(std::span<const ScheduledNest> nests, Product product = Product::Object,
                            const LineNames& names = {});
 
+// Why there is no compiler, as a sentence; "" where there is one. Opens its library.
+std::string why_no_llvm();
+
 // What code depends on beside its nests: the build of all that makes it, empty when it is not known; and the
 // instruction set.
 std::string llvm_build();

@@ -67,6 +67,26 @@ bool is_for_debuggers(std::string_view line) {
   return line.starts_with(".section") || line.starts_with("\t.section");
 }
 
+// The constant that a line defines: "x" of ".global .align 4 .u32 x = 23;"; empty where it defines none.
+std::string_view constant_of(std::string_view line) {
+  if (!line.starts_with(".global ")) return {};
+  const std::size_t end = std::min({line.find(" ="), line.find(';'), line.find('[')});
+  const std::string_view head = line.substr(0, end);
+  return head.substr(head.rfind(' ') + 1);
+}
+
+std::size_t count_of(std::string_view text, std::string_view word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+// Constants of headers that no instruction reads.
+bool is_unread_constant(std::string_view line, std::string_view ptx) {
+  const std::string_view name = constant_of(line);
+  return !name.empty() && count_of(ptx, name) == 1;
+}
+
 }  // namespace
 
 std::string marked_ptx(const std::string& marked_text) {
@@ -84,6 +104,7 @@ std::string marked_ptx(const std::string& marked_text) {
       skips = line != "\t}" && line != "}";
       return;
     }
+    if (is_unread_constant(line, ptx)) return;
     if (line.find(".loc\t") == std::string_view::npos) {
       result += std::string(line) + "\n";
       return;

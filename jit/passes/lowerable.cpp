@@ -78,6 +78,8 @@ std::string_view kind_of(const Op& op) {
       return "writes at computed places";
     case Lowering::Create:
       return "makes a tensor from nothing";
+    case Lowering::Collective:
+      return "is done together with other processes";
     case Lowering::Composite:
       break;
   }

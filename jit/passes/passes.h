@@ -39,6 +39,13 @@ Graph group(Graph graph);
 Graph lower_groups(Graph graph);
 // Kernels get machine code. Throws NoCompiler when there is no compiler.
 Graph compile_kernels(Graph graph);
+// Collectives begin as soon as their operands are there.
+Graph start_early(Graph graph);
+// Nothing waits for a collective before something needs it, and what one gives is computed with before the
+// next is waited for.
+Graph wait_late(Graph graph);
+// Collectives that begin one after the other, of one kind and dtype, begin as one.
+Graph bucket(Graph graph);
 // Ops write over operands that are read for the last time, and parts of arguments are written alone.
 Graph reinplace(Graph graph);
 

@@ -29,6 +29,10 @@ constexpr Pass kPasses[] = {
     {"lift_views", "views of what kernels compute become the computation of views", plain<lift_views>},
     {"group", "nodes that one kernel computes become one node", plain<group>},
     {"lower", "groups become loops over elements, and read through views", plain<lower_groups>},
+    {"start_early", "collectives begin as soon as their operands are there", plain<start_early>},
+    {"wait_late", "what a collective gives is waited for when it is needed, one after the other",
+     plain<wait_late>},
+    {"bucket", "collectives of one kind that begin one after the other begin as one", plain<bucket>},
     {"compile", "loops become machine code", plain<compile_kernels>},
     {"reinplace",
      "ops write over operands that are read for the last time, and parts of arguments are written alone",
@@ -96,7 +100,7 @@ constexpr auto kBackwardSteps =
            }},
            kOpByOpSteps);
 
-constexpr std::array<RecipeStep, 6> kOutlineSteps{{
+constexpr std::array<RecipeStep, 9> kOutlineSteps{{
     {pass("open_reductions"), "before groups are found, which take in the smaller reductions"},
     {pass("narrow_writes"),
      "after what changes effects, since other passes know arguments as targets, not views of them"},
@@ -104,6 +108,9 @@ constexpr std::array<RecipeStep, 6> kOutlineSteps{{
     {pass("group"), "after all that changes what is computed, and before there are loops"},
     {pass("lower"), "after groups are found: each has the axes of its loops"},
     {pass("dce"), "after lowering, which leaves the views behind that kernels read through"},
+    {pass("start_early"), "after kernels are known, since they decide when an operand is there"},
+    {pass("wait_late"), "after starts are in order, which waits follow"},
+    {pass("bucket"), "after waits have moved out from between starts, which then stand side by side"},
 }};
 constexpr auto kKernelSteps = joined(
     kOutlineSteps, std::array<RecipeStep, 1>{{

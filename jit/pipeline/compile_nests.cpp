@@ -5,6 +5,7 @@
 
 #include "jit/loops/code_key.h"
 #include "jit/pipeline/code_cache.h"
+#include "tensor/detached_call.h"
 #include "tensor/error.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
@@ -38,15 +39,44 @@ LoadedModule kept_code(const Target& target, const std::string& key, std::size_t
   }
 }
 
-LoadedModule made_code(const Target& target, Module nests, const std::string& key) {
-  const timeline::Span span(timeline::Kind::Compile, "code of kernels");
-  const std::string object = target.emit(nests, Product::Object, {});
-  if (!key.empty()) keep_code(key, object);
-  return target.load(object);
-}
-
 std::size_t lines_of(const LoopNest& nest) {
   return nest.body.size() + nest.stores.size() + nest.reductions.size() + nest.columns.size();
+}
+std::size_t lines_of(Module nests) {
+  std::size_t lines = 0;
+  for (const ScheduledNest& each : nests) lines += lines_of(*each.nest);
+  return lines;
+}
+
+// Copies of the nests of a module, for a thread that may outlive them.
+struct OwnNests {
+  explicit OwnNests(Module of) {
+    for (const ScheduledNest& each : of) {
+      nests.push_back(*each.nest);
+      schedules.push_back(*each.schedule);
+    }
+    for (std::size_t k = 0; k < nests.size(); ++k) module.push_back({&nests[k], &schedules[k]});
+  }
+  std::vector<LoopNest> nests;
+  std::vector<NestSchedule> schedules;
+  std::vector<ScheduledNest> module;
+};
+
+// Of a module that takes the compiler seconds, on a thread that Ctrl-C leaves behind.
+std::string emitted_detached(const Target& target, Module nests) {
+  const auto own = std::make_shared<const OwnNests>(nests);
+  const auto object = std::make_shared<std::string>();
+  run_detached([&target, own, object] { *object = target.emit(own->module, Product::Object, {}); });
+  return std::move(*object);
+}
+
+LoadedModule made_code(const Target& target, Module nests, const std::string& key) {
+  const timeline::Span span(timeline::Kind::Compile, "code of kernels");
+  constexpr std::size_t kLong = 200;  // lines, some 50 ms
+  const std::string object =
+      lines_of(nests) > kLong ? emitted_detached(target, nests) : target.emit(nests, Product::Object, {});
+  if (!key.empty()) keep_code(key, object);
+  return target.load(object);
 }
 
 // The first nest, and those that join it.
@@ -58,8 +88,7 @@ Module joined_from(Module nests) {
 
 // Neighbours together, about as much for each thread.
 std::vector<Module> modules_of(const Target& target, Module nests) {
-  std::size_t all = 0;
-  for (const ScheduledNest& each : nests) all += lines_of(*each.nest);
+  const std::size_t all = lines_of(nests);
   const auto threads = static_cast<std::size_t>(num_threads());
   const std::size_t most = std::min(target.lines_at_once, ceil_divide(all, threads));
   std::vector<Module> modules;
@@ -86,11 +115,15 @@ CompiledNests compile_all(const Target& target, Module nests) {
     code[k] = kept_code(target, keys[k], modules[k].size());
     if (code[k] == nullptr) missing.push_back(k);
   }
+  std::size_t kernels = 0;
+  for (const std::size_t k : missing) kernels += modules[k].size();
+  const timeline::Parts progress(static_cast<int>(kernels));
   parallel_for(static_cast<std::int64_t>(missing.size()), 1, [&](std::int64_t begin, std::int64_t end) {
     for (const std::size_t k :
          std::span(missing).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))) {
       check_interrupt();
       code[k] = made_code(target, modules[k], keys[k]);
+      progress.are_done(static_cast<int>(modules[k].size()));
     }
   });
   CompiledNests made;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "jit/graph/collectives.h"
 #include "jit/graph/custom.h"
 #include "jit/passes/faults.h"
 #include "jit/passes/run_recipe.h"
@@ -54,11 +55,10 @@ Runner op_by_op(const Graph& functional) {
   };
 }
 
-// A graph that is made behind the caller, and what it is made of until then.
-struct Kernels {
+// What kernels are made of, which the thread that makes them may be the last to hold.
+struct Ingredients {
   Graph functional;
   std::string no_compiler;
-  std::unique_ptr<const PendingExecutable> made;
 
   std::shared_ptr<const Executable> make() {
     Prepared kernels = prepared(functional, {.fused = true});
@@ -67,22 +67,31 @@ struct Kernels {
   }
 };
 
+// A graph that is made behind the caller.
+struct Kernels {
+  std::shared_ptr<Ingredients> of;
+  std::unique_ptr<const PendingExecutable> made;
+};
+
 // The first call was recorded as it ran: what comes is made behind it. Not for ops that are functions of the
 // program.
 CompiledGraph as_kernels(const Graph& captured, Graph functional) {
-  const auto kernels = std::make_shared<Kernels>(Kernels{std::move(functional), {}, {}});
+  const auto of = std::make_shared<Ingredients>(Ingredients{std::move(functional), {}});
   const bool behind = captured.own_ops.empty();
-  kernels->made = pending(behind, [raw = kernels.get()] { return raw->make(); });
+  const auto kernels =
+      std::make_shared<const Kernels>(Kernels{of, pending(behind, [of] { return of->make(); })});
   CompiledGraph made;
   made.run = checked(captured, [kernels](Inputs arguments, const SymbolValues& symbols) {
     return kernels->made->get().run(arguments, symbols);
   });
   made.wait = [kernels] {
     kernels->made->get();
-    kernels->functional = {};
-    return kernels->no_compiler;
+    kernels->of->functional = {};
+    return kernels->of->no_compiler;
   };
   made.ready = [kernels] { return kernels->made->is_ready(); };
+  if (has_collectives(captured))
+    made.note_of_calls = [kernels] { return collectives_text(kernels->made->get().graph()); };
   made.code_bytes = [kernels]() -> std::size_t {
     try {
       return code_bytes(kernels->made->get().graph());

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jit/graph/graph.h"
@@ -11,6 +12,9 @@
 #include "jit/passes/target.h"
 
 namespace kiln::jit {
+
+// The text of loops and code where there are no kernels.
+inline constexpr std::string_view kNothingFused = "nothing is fused: every op is a call of its own\n";
 
 // Kernels with their nodes, then a line for each value that goes through memory between two nodes: why. Of a
 // functional graph, what fusion would make of it.

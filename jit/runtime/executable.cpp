@@ -1,7 +1,10 @@
 #include "jit/runtime/executable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "jit/graph/collectives.h"
 #include "jit/graph/evaluate.h"
 #include "jit/loops/kernel_op.h"
 #include "jit/runtime/call.h"
@@ -29,7 +32,10 @@ std::unique_ptr<RepeatedCall> repeated_call(const Graph& graph) {
 }  // namespace
 
 Executable::Executable(Graph graph, bool takes_arguments)
-    : graph_(std::move(graph)), program_(make_program(graph_, takes_arguments)), bound_(program_) {
+    : graph_(std::move(graph)),
+      program_(make_program(graph_, takes_arguments)),
+      has_collectives_(has_collectives(graph_)),
+      bound_(program_) {
   refuse_without_code(graph_);
   at_hints_ = std::make_shared<const Specialization>(specialize(graph_.hints));
   latest_ = at_hints_;
@@ -85,6 +91,24 @@ Tensors Executable::run(Inputs arguments, const SymbolValues& symbols, Progress*
   return run(arguments, nullptr, symbols, progress != nullptr ? *progress : ignored);
 }
 
+namespace {
+
+// The interpreter does not do such a call again, so the error says where it comes from.
+Tensors run_with_ranks(Call& call, const Progress& progress) {
+  try {
+    return call.run();
+  } catch (const OpError& error) {
+    if (progress.node == nullptr || progress.node->place.file.empty()) throw;
+    const Place& place = progress.node->place;
+    throw OpError(error.kind(),
+                  fmt::format("{} (compiled code, at {}:{}:{})", error.message(), place.file.get(),
+                              place.line, place.column),
+                  {}, error.help());
+  }
+}
+
+}  // namespace
+
 Tensors Executable::run_taking(Tensors arguments, const SymbolValues& symbols) const {
   Progress ignored;
   return run(arguments, &arguments, symbols, ignored);
@@ -98,6 +122,7 @@ Tensors Executable::run(Inputs arguments, Tensors* taken, const SymbolValues& sy
   const BoundPrograms::Use bound = bound_.find(graph_, program_, *known, arguments);
   Call call(program_, *known, arguments, progress, bound.program());
   if (taken != nullptr) taken->clear();  // the call has them
+  if (has_collectives_) return run_with_ranks(call, progress);
   if (known->repeated == nullptr) return call.run();
   Tensors results;
   known->repeated->run([&] { results = call.run(); });

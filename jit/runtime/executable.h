@@ -49,6 +49,7 @@ class Executable {
 
   Graph graph_;
   Program program_;
+  bool has_collectives_;
   Shared at_hints_;  // the only one of a graph without symbols; has what all others share
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::uint64_t, Shared> known_;  // by hash of the values

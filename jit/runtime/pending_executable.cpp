@@ -1,23 +1,20 @@
 #include "jit/runtime/pending_executable.h"
 
-#include <chrono>
 #include <system_error>
 
 #include "tensor/device.h"
 #include "tensor/error.h"
-#include "tensor/held_signals.h"
-#include "tensor/parallel.h"
 #include "tensor/timeline.h"
 
 namespace kiln::jit {
 
 PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
-  const HeldSignals held;  // a signal is the interpreter's, whose calls it is to end
+  coming_ = std::make_shared<SharedExecutable>();
   try {
-    coming_ = std::async(std::launch::async, [make = make_, device = default_device()] {
+    call_ = std::make_unique<DetachedCall>([make = make_, device = default_device(), coming = coming_] {
       set_default_device(device);
       const timeline::Span span(timeline::Kind::Compile, "behind the program");
-      return make();
+      *coming = make();
     });
   } catch (const std::system_error&) {  // there are no more threads
   }
@@ -26,8 +23,7 @@ PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
 bool PendingExecutable::is_ready() const {
   if (ready_.load(std::memory_order_acquire) != nullptr) return true;
   const std::lock_guard lock(mutex_);
-  return made_ != nullptr || !coming_.valid() ||
-         coming_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  return made_ != nullptr || call_ == nullptr || call_->has_ended();
 }
 
 const Executable& PendingExecutable::wait() const {
@@ -41,12 +37,12 @@ const Executable& PendingExecutable::wait() const {
 }
 
 PendingExecutable::SharedExecutable PendingExecutable::ask() const {
-  if (!coming_.valid()) return make_();
-  constexpr std::chrono::milliseconds kBetweenLooks{1};
+  if (call_ == nullptr) return make_();
   const timeline::Span span(timeline::Kind::Wait, "for compilation behind the program");
-  while (coming_.wait_for(kBetweenLooks) != std::future_status::ready) check_interrupt();
+  call_->wait();
   try {
-    return coming_.get();
+    call_->rethrow();
+    return *coming_;
   } catch (const OpError& error) {
     if (error.kind() != ErrorKind::Interrupted) throw;
     return make_();  // what was interrupted then was something else

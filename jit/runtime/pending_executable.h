@@ -4,10 +4,11 @@
 
 #include <atomic>
 #include <functional>
-#include <future>
+#include <memory>
 #include <mutex>
 
 #include "jit/runtime/executable.h"
+#include "tensor/detached_call.h"
 
 namespace kiln::jit {
 
@@ -15,7 +16,8 @@ class PendingExecutable {
  public:
   using Make = std::function<std::shared_ptr<const Executable>()>;
   // Calls `make` on a thread of its own, or later where no thread can be started. A thread that asks, or the
-  // last owner, who waits for `make`, releases what it holds.
+  // last owner, who waits for `make`, releases what it holds. After Ctrl-C the last owner does not wait:
+  // `make` owns all that it reads.
   explicit PendingExecutable(Make make);
   explicit PendingExecutable(std::shared_ptr<const Executable> made)
       : made_(std::move(made)), ready_(made_.get()) {}
@@ -38,7 +40,8 @@ class PendingExecutable {
   mutable Make make_;  // null once it is made
   mutable SharedExecutable made_;
   mutable std::atomic<const Executable*> ready_{nullptr};
-  mutable std::future<SharedExecutable> coming_;  // destroyed first: its destructor waits for the thread
+  std::shared_ptr<SharedExecutable> coming_;  // what `call_` makes
+  std::unique_ptr<DetachedCall> call_;        // null where it is made when it is asked for
 };
 
 // Whether anything may be compiled in the background. It may not in a process that will fork, since the copy

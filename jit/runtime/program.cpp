@@ -4,6 +4,7 @@
 #include <map>
 
 #include "jit/cpu/elementwise_kernel.h"
+#include "jit/graph/collectives.h"
 #include "jit/graph/custom.h"
 #include "jit/graph/lifetimes.h"
 #include "jit/runtime/program_order.h"
@@ -66,8 +67,9 @@ bool may_be_bound(const Graph& graph, const Program& program) {
   const auto is_over = [](const Program::EffectInstruction& each) {
     return each.kind == Effect::Kind::Write && each.may_be_over && each.target.table == Table::Argument;
   };
-  return program.finish > 0 && program.views.empty() && std::ranges::all_of(program.effects, is_over) &&
-         std::ranges::all_of(graph.values, is_known) &&
+  // What was begun may still read memory of a call that was cut off.
+  return program.finish > 0 && program.views.empty() && !has_collectives(graph) &&
+         std::ranges::all_of(program.effects, is_over) && std::ranges::all_of(graph.values, is_known) &&
          std::ranges::none_of(program.outputs, &Program::Output::is_number) &&
          std::ranges::all_of(program.computing(),
                              [&](const Instruction& each) { return may_be_repeated(program, each); });

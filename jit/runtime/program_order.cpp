@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/cpu/elementwise_kernel.h"
+#include "jit/graph/collectives.h"
 #include "jit/graph/product_before.h"
 
 namespace kiln::jit {
@@ -45,7 +46,7 @@ class LaunchFinder {
       if (node.writes()) is_written_[memory(node.operands[0].value)] = true;
     }
     std::vector<std::size_t> places;  // of candidates
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    for (std::size_t i = behind_last_wait(); i < graph_.nodes.size(); ++i) {
       launched_.nodes[i] = is_candidate(graph_.nodes[i]);
       if (launched_.nodes[i]) places.push_back(i);
     }
@@ -58,6 +59,12 @@ class LaunchFinder {
   }
 
  private:
+  // What comes before a wait for other ranks is computed before it, while they go on.
+  std::size_t behind_last_wait() const {
+    const auto last = std::find_if(graph_.nodes.rbegin(), graph_.nodes.rend(), blocks);
+    return static_cast<std::size_t>(last.base() - graph_.nodes.begin());
+  }
+
   bool is_candidate(const Node& node) const {
     if (plain_kernel(node) == nullptr) return false;
     const bool is_last = std::none_of(node.outputs.begin(), node.outputs.end(),

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "interpreter/values/natives.h"
+#include "lang/link.h"
 #include "repl/columns.h"
 #include "repl/command.h"
 #include "repl/definition.h"
@@ -108,24 +109,23 @@ void source(Session& session, std::string_view argument) {
                              ? "\nIts source is part of kiln itself.\n"
                              : "\nOnly functions, structs and modules have source.\n");
   }
-  const std::string place = fmt::format("# {}:{}", definition->file, definition->line);
-  session.write(paint(place, style::kFaint, session.color()) + "\n");
+  std::string place = fmt::format("{}:{}", definition->file, definition->line);
+  if (session.options().links) place = lang::link_to_file(definition->file, definition->line, place);
+  session.write(paint("# " + place, style::kFaint, session.color()) + "\n");
   session.write((session.color() ? colored_source(definition->text) : definition->text) + "\n");
 }
 
-bool contains(std::string_view text, std::string_view word) {
-  const auto same = [](char a, char b) { return std::tolower(a) == std::tolower(b); };
-  return std::search(text.begin(), text.end(), word.begin(), word.end(), same) != text.end();
+std::vector<Row> rows_of_entries(const std::vector<Entry>& entries) {
+  std::vector<Row> rows;
+  for (const Entry& each : entries) rows.push_back({each.name, each.summary});
+  return rows;
 }
 
 void apropos(Session& session, std::string_view word) {
   if (word.empty()) usage_error(*find_command("apropos"), "give a word to search for");
-  std::vector<Row> named, described;
-  for (const Entry& entry : all_entries(session)) {
-    const bool by_name = contains(entry.name, word);
-    if (!by_name && !contains(entry.summary, word)) continue;
-    (by_name ? named : described).push_back({entry.name, entry.summary});
-  }
+  const Mentions found = mentions_of(session, word);
+  const std::vector<Row> named = rows_of_entries(found.by_name),
+                         described = rows_of_entries(found.by_summary);
   if (named.empty() && described.empty()) {
     return session.write(fmt::format("nothing mentions `{}`; `:help` lists commands and topics\n", word));
   }
@@ -135,17 +135,18 @@ void apropos(Session& session, std::string_view word) {
 
 constexpr std::array<Command, 4> kCommands{{
     {"help", "[topic]", "Asking", "this overview, or the page of a command, a topic or a name",
-     "kiln> :help tensors\nkiln> :help time\nkiln> :help relu\n", help},
+     "kiln> :help tensors\nkiln> :help time\nkiln> :help relu\n", help,
+     no_function("`doc(name)` gives the page of a name or a command")},
     {"doc", "name", "Asking", "signature, documentation and examples; `?name` for short",
-     "Knows functions, ops, structs, modules, types, methods (`list.append`) and commands.\n\n"
-     "kiln> ?relu\nkiln> ?list.append\nkiln> :doc :time\n",
-     doc},
+     "Knows functions, ops, structs, modules, types, methods (`list.append`), keywords, operators and\n"
+     "commands.\n\nkiln> ?relu\nkiln> ?list.append\nkiln> ?for\nkiln> ?@\nkiln> :doc :time\n",
+     doc, in_programs("doc(\"relu\")")},
     {"source", "name", "Asking", "the text that defined a function or struct; `??name` for short",
      "Of an op it is the row of the op table: the function of one element, derivative, batching, kernel.\n\n"
      "kiln> fn double(x) = 2 * x\nkiln> ??double\nkiln> ??relu\n",
-     source},
+     source, in_programs("source(f)")},
     {"apropos", "word", "Asking", "every name whose name or first sentence has the word",
-     "kiln> :apropos sort\n", apropos},
+     "kiln> :apropos sort\n", apropos, in_programs("apropos(\"sort\")")},
 }};
 
 }  // namespace

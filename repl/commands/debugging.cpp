@@ -23,7 +23,8 @@ constexpr std::array<Command, 1> kCommands{{
      "its own. The values are kept until the next error; `q` lets go of them. `breakpoint()` in a program\n"
      "stops it there, for the same.\n\n"
      "  :debug          the calls\n  :debug y.sum()  in the innermost\n  :debug up\n  :debug q\n",
-     debug},
+     debug, no_function("`breakpoint()` stops a program for it, and an error that is caught has its `trace`"),
+     "up down q"},
 }};
 
 }  // namespace

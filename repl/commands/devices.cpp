@@ -59,7 +59,7 @@ constexpr std::array<Command, 1> kCommands{{
      "For each library of CUDA it tells the version, the file, and what led there: one of the\n"
      "variables KILN_CUDA_DRIVER, KILN_NVRTC and KILN_CUBLASLT, the system, a toolkit, or the\n"
      "packages of python3. What cannot be used is told with the way out.",
-     show_devices},
+     show_devices, in_programs("devices()")},
 }};
 
 }  // namespace

@@ -88,9 +88,7 @@ void breaks(Session& session, std::string_view text) {
     const WrittenCall call = written_call(session, "breaks", text);
     const auto captured =
         interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
-    for (const interp::CapturedGraph& each : captured.parts) {
-      if (!each.break_reason.empty()) found.push_back({each.break_reason, each.break_file, each.break_line});
-    }
+    found = interp::host::breaks_of(captured);
   } else {
     const Value f = written_function(session, "breaks", text);
     found = interp::compile_info_of(session.interpreter(), f).breaks;
@@ -124,18 +122,20 @@ void hot(Session& session, std::string_view text) {
 
 constexpr std::array<Command, 5> kCommands{{
     {"guards", "f | f(x)", "Compiling", "what was assumed: of compiled entries, or of one call",
-     "kiln> fn f(x) = x.cos() * 2\nkiln> :guards f(ones(3))\n", guards},
+     "kiln> fn f(x) = x.cos() * 2\nkiln> :guards f(ones(3))\n", guards, in_programs("graph(f, x).guards")},
     {"entries", "[f]", "Compiling", "compiled entries with their guards, and how often each was used",
-     "kiln> @jit fn f(x) = x.cos() * 2\nkiln> f(ones(3));\nkiln> :entries f\n", entries},
+     "kiln> @jit fn f(x) = x.cos() * 2\nkiln> f(ones(3));\nkiln> :entries f\n", entries,
+     in_programs("compile_info(f).compiled")},
     {"breaks", "f | f(x)", "Compiling", "where capture broke, and why",
-     "kiln> fn f(x) { if x.sum() > 0 { return x * 2 }; return x }\nkiln> :breaks f(ones(3))\n", breaks},
+     "kiln> fn f(x) { if x.sum() > 0 { return x * 2 }; return x }\nkiln> :breaks f(ones(3))\n", breaks,
+     in_programs("breaks(f, x)")},
     {"why", "[f]", "Compiling", "why it was compiled again, was not compiled, or breaks",
-     "kiln> fn f(x) = x.cos()\nkiln> :why f\n", why},
+     "kiln> fn f(x) = x.cos()\nkiln> :why f\n", why, in_programs("why(f)")},
     {"hot", "[on | off | reset]", "Compiling", "hot functions and loops, and what became of them",
      "`:hot off` has the interpreter do everything, as `set_compile(false)` does; `:hot reset` forgets what "
      "was\n"
      "compiled, as `reset_compiled()` does.\n\nkiln> :hot\n",
-     hot},
+     hot, in_programs("hot()"), "on off reset"},
 }};
 
 }  // namespace

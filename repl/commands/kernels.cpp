@@ -80,18 +80,18 @@ constexpr std::array<Command, 2> kCommands{{
      "a gradient, those of the forward and of the backward graph. Bytes are those of the elements that it\n"
      "reads and writes; flops count one for each op and element, two for each product of matrices and\n"
      "convolutions. The roofline is the least time that arithmetic would take here, or the memory which the\n"
-     "operands are in, by the time that was measured. `kernels(f, x)` is the same in a program.\n\n"
+     "operands are in, by the time that was measured.\n\n"
      "kiln> :kernels (x => (x.exp() + 1).log())(ones(1000))\n",
-     kernels},
+     kernels, in_programs("kernels(f, x)")},
     {"check", "[on | off | f(x)]", "Compiling",
      "run compiled calls beside the interpreter, and tell of differences",
      "While it is on, every call that is compiled is done by the interpreter, and by its compiled graph on "
      "copies\n"
      "of the tensors. The first difference is told, with a program that shows it. `:check f(x)` asks of one "
-     "call,\n"
-     "as `check(f, x)` does; `kiln --check` has it on from the start.\n\n"
+     "call;\n"
+     "`kiln --check` has it on from the start.\n\n"
      "kiln> :check (x => x.exp() + 1)(ones(3))\nkiln> :check\n",
-     check},
+     check, in_programs("check(f, x)"), "on off"},
 }};
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "repl/doctest.h"
 #include "repl/highlight.h"
 #include "repl/lesson_progress.h"
+#include "repl/prompt_mark.h"
 #include "repl/terminal.h"
 
 namespace kiln::repl {
@@ -54,14 +55,17 @@ std::string without_links(std::string_view text) {
 // Shows an entry behind the prompt and runs it, as if the reader had typed it.
 void run_example(Session& session, const std::string& entry) {
   const bool colored = session.color() && !is_command(entry);
+  const int number = session.options().numbers ? session.log().next_number() : 0;
   std::string shown;
   for (const char c : colored ? colored_source(entry) : entry) {
     shown += c;
-    if (c == '\n') shown += "  ... ";
+    if (c == '\n') shown += continuation_mark(number);
   }
-  session.write(paint("kiln> ", style::kPrompt, session.color()) + shown + "\n");
+  session.write(paint(prompt_mark(number), style::kPrompt, session.color()) + shown + "\n");
   try {
-    if (!run_command(session, entry)) session.eval_text(entry);
+    session.as_entry(entry, [&] {
+      if (!run_command(session, entry)) session.eval_text(entry);
+    });
   } catch (const lang::UserError& error) {
     if (error.diagnostic().kind == "Interrupted") throw;
     session.report(error.diagnostic());
@@ -179,7 +183,7 @@ constexpr std::array<Command, 1> kCommands{{
      "what is shown is what happens. An exercise is checked after each entry. The lessons are documents,\n"
      "too, in docs/lessons.\n\n"
      "kiln> :lesson\n",
-     lesson},
+     lesson, no_function("lessons are read and done at the prompt"), "next hint answer check"},
 }};
 
 }  // namespace

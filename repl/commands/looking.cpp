@@ -13,6 +13,7 @@
 #include "repl/units.h"
 #include "repl/variables.h"
 #include "tensor/device_memory.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -60,6 +61,23 @@ void write_memory(Session& session, Device device) {
     session.write("  " + more + "\n");
 }
 
+struct HeldStorage {
+  std::size_t bytes = 0;
+  std::string names;
+};
+
+// A name stands once for each storage.
+void note_held(std::map<std::uint64_t, HeldStorage>& held, const std::string& name, const Value& value) {
+  std::set<std::uint64_t> own;
+  for (const Tensor& tensor : held_tensors(value)) {
+    check_interrupt();
+    if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
+    HeldStorage& entry = held[tensor.storage()->id()];
+    entry.bytes = tensor.storage()->bytes();
+    entry.names += (entry.names.empty() ? "" : ", ") + name;
+  }
+}
+
 void memory(Session& session, std::string_view argument) {
   if (argument == "reset") {
     reset_peak(default_device());
@@ -67,27 +85,18 @@ void memory(Session& session, std::string_view argument) {
   }
   for (const Device each : devices_of(session)) write_memory(session, each);
   // One line per storage, largest first: views of one storage cost nothing more.
-  struct Held {
-    std::size_t bytes = 0;
-    std::string names;
-  };
-  std::map<std::uint64_t, Held> held;
-  for (const Variable& v : variables(session.interpreter())) {
-    std::set<std::uint64_t> own;  // a variable is named once for each storage
-    for (const Tensor& tensor : held_tensors(v.value)) {
-      if (tensor.is_number() || !own.insert(tensor.storage()->id()).second) continue;
-      Held& entry = held[tensor.storage()->id()];
-      entry.bytes = tensor.storage()->bytes();
-      entry.names += (entry.names.empty() ? "" : ", ") + v.name;
-    }
-  }
-  std::vector<Held> rows;
+  std::map<std::uint64_t, HeldStorage> held;
+  for (const Variable& v : variables(session.interpreter())) note_held(held, v.name, v.value);
+  for (const LoggedEntry& entry : session.log().entries())
+    note_held(held, "_" + std::to_string(entry.number), entry.value);
+  std::vector<HeldStorage> rows;
   for (auto& [id, entry] : held) rows.push_back(std::move(entry));
-  std::sort(rows.begin(), rows.end(), [](const Held& a, const Held& b) {
+  std::sort(rows.begin(), rows.end(), [](const HeldStorage& a, const HeldStorage& b) {
     return a.bytes != b.bytes ? a.bytes > b.bytes : a.names < b.names;
   });
   if (rows.size() > 20) rows.resize(20);
-  for (const Held& row : rows) session.write(fmt::format("  {:>9}  {}\n", bytes_text(row.bytes), row.names));
+  for (const HeldStorage& row : rows)
+    session.write(fmt::format("  {:>9}  {}\n", bytes_text(row.bytes), row.names));
 }
 
 void backtrace(Session& session, std::string_view argument) {
@@ -95,22 +104,24 @@ void backtrace(Session& session, std::string_view argument) {
     usage_error(*find_command("bt"), fmt::format("`{}` is not known", argument));
   }
   if (!session.last_error()) return session.write("there was no error yet\n");
-  session.write(lang::render(*session.last_error(), {session.color(), argument == "full"}));
+  session.write(lang::render(
+      *session.last_error(),
+      {.color = session.color(), .full_trace = argument == "full", .links = session.options().links}));
 }
 
 constexpr std::array<Command, 4> kCommands{{
     {"who", "[part of a name]", "Looking", "variables with type, device, bytes and what they alias",
-     "kiln> x = zeros(3, 4)\nkiln> y = x[0]\nkiln> :who\n", who},
+     "kiln> x = zeros(3, 4)\nkiln> y = x[0]\nkiln> :who\n", who, in_programs("who()")},
     {"type", "e", "Looking", "the type of an expression, without running it",
      "Names, literals, fields, operators and ops are worked out from types alone. A function of yours runs "
      "on\n"
      "tensors without elements and prints nothing; where it asks for an element, the type is not known.\n\n"
      "kiln> x = zeros(3, 4)\nkiln> :type x @ x.t()\nf32[3, 3]\nkiln> :type x.shape\ntuple of 2\n",
-     type},
+     type, in_programs("eval_shape(f, x)")},
     {"mem", "[reset]", "Looking", "live tensor memory, its peak, and who holds it",
-     "kiln> x = zeros(1000)\nkiln> :mem\n", memory},
+     "kiln> x = zeros(1000)\nkiln> :mem\n", memory, in_programs("memory()"), "reset"},
     {"bt", "[full]", "Looking", "the last error again; `full` with every call", "kiln> :bt\nkiln> :bt full\n",
-     backtrace},
+     backtrace, no_function("an error that is caught has its `trace`"), "full"},
 }};
 
 }  // namespace

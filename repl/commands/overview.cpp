@@ -13,6 +13,7 @@
 #include "repl/terminal.h"
 #include "repl/units.h"
 #include "repl/written_call.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -64,6 +65,7 @@ void show_stages(Session& session, const interp::CapturedGraph& captured, jit::R
       session.write(stage_section(session, row, stage, before, seconds_since(start)));
       before = stage;
     } catch (const OpError& error) {  // not every graph has every stage
+      check_interrupt();
       session.write(heading(session, row.name, "") + error.message() + "\n");
     }
   }
@@ -142,7 +144,7 @@ constexpr std::array<Command, 1> kCommands{{
      "those of the forward and of the backward graph. With `full`, every stage is printed.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :stages f(ones(3))\n"
      "kiln> :stages full f(ones(3))\n",
-     stages},
+     stages, in_programs("stages(f, x)"), "full"},
 }};
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -14,9 +13,8 @@
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/values/graph_value.h"
 #include "jit/graph/dot.h"
-#include "repl/page/make_page.h"
+#include "repl/page/write_page.h"
 #include "repl/write_text.h"
-#include "repl/written_call.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::repl {
@@ -40,14 +38,6 @@ Drawing split_file(std::string_view command, std::string_view text, std::span<co
     usage_error(*find_command(command), fmt::format("the file must end in {}", fmt::join(kinds, ", ")));
   }
   return {text, {}};
-}
-
-interp::host::CapturedCall captured(Session& session, const WrittenCall& call) {
-  auto made = interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
-  if (made.graphs().empty())
-    command_error("CaptureError",
-                  fmt::format("there is nothing to draw: {}", interp::host::why_no_graph(made)));
-  return made;
 }
 
 // ---- Graphviz ----
@@ -92,7 +82,7 @@ std::string numbered(const std::string& path, std::size_t index) {
 void dot(Session& session, std::string_view text) {
   static constexpr std::array<std::string_view, 4> kKinds{".svg", ".png", ".pdf", ".dot"};
   const Drawing drawing = split_file("dot", text, kKinds);
-  const interp::host::CapturedCall call = captured(session, written_call(session, "dot", drawing.call));
+  const interp::host::CapturedCall call = drawn_call(session, written_call(session, "dot", drawing.call));
   const auto& functional = interp::host::stage_named("functional");
   const auto graphs = call.graphs();
   for (std::size_t i = 0; i < graphs.size(); ++i) {
@@ -114,22 +104,11 @@ void dot(Session& session, std::string_view text) {
 
 // ---- A page ----
 
-// A new file for a page that is given no name.
-std::string temporary_path() {
-  std::string path = (fs::temp_directory_path() / "kiln-XXXXXX.html").string();
-  const int file = mkstemps(path.data(), 5);
-  if (file < 0) command_error("IOError", fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
-  close(file);
-  return path;
-}
-
 void html(Session& session, std::string_view text) {
   static constexpr std::array<std::string_view, 2> kKinds{".html", ".htm"};
   const Drawing drawing = split_file("html", text, kKinds);
   const WrittenCall written = written_call(session, "html", drawing.call);
-  const std::string page = page_html(make_page(session, drawing.call, written, captured(session, written)));
-  const std::string path = drawing.path.empty() ? temporary_path() : drawing.path;
-  write_text(path, page);
+  const std::string path = write_page(session, drawing.call, written, drawing.path);
   session.write(fmt::format("wrote {}\n", path));
 }
 
@@ -137,14 +116,14 @@ constexpr std::array<Command, 2> kCommands{{
     {"dot", "f(x) [file.svg]", "Compiling", "a picture of the functional graph, through Graphviz",
      "The file may end in .svg, .png, .pdf or .dot; without a file the text for Graphviz is shown.\n\n"
      "kiln> :dot cos(ones(3))\n",
-     dot},
+     dot, in_programs("graph(f, x).dot()")},
     {"html", "f(x) [file.html]", "Compiling",
      "a page of all stages, linked line by line, with the graph drawn",
      "Two stages stand side by side. A line under the pointer lights what it came from, and what became of "
      "it,\n"
      "down to instructions. The page needs no network. Without a file it is written to a temporary one.\n\n"
      "kiln> :html cos(ones(3))\n",
-     html},
+     html, in_programs("html(f, x)")},
 }};
 
 }  // namespace

@@ -3,17 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <map>
 
-#include "interpreter/profile.h"
 #include "interpreter/vm/impl.h"
+#include "interpreter/vm/profile_run.h"
 #include "repl/command.h"
 #include "repl/table.h"
 #include "repl/terminal.h"
 #include "repl/units.h"
 #include "repl/write_text.h"
-#include "tensor/backend.h"
 
 namespace kiln::repl {
 namespace {
@@ -57,27 +55,30 @@ std::string ops_table(const Profile& profile, bool color) {
   return text;
 }
 
-// The lines of one file that ran ops, and those between them, with their time in the margin.
+constexpr std::size_t kMargin = 37;
+// The time of a line, its share, how much of it is the interpreter's, and how many ops ran.
+std::string line_margin(const Profile::Line& line, double total) {
+  const std::string interpreted = line.interpreter > 0 ? duration_text(line.interpreter) : "-";
+  return fmt::format("{:>9} {:>5} {:>11} {:>8}x", duration_text(line.seconds),
+                     share_text(line.seconds, total), interpreted, line.calls);
+}
+
+// The lines of one file that took time, and those between them, with their time in the margin.
 std::string margin_of(Session& session, const std::string& file,
                       const std::map<int, const Profile::Line*>& lines, double total) {
   const lang::SourceFile* const source = session.interpreter().impl().modules.source(file);
-  std::string text = paint(file, style::kHeading, session.color()) + "\n";
+  std::string text = paint(file, style::kHeading, session.color()) + "\n" +
+                     fmt::format("{:>9} {:>5} {:>11} {:>9}\n", "time", "share", "interpreter", "ops");
   int last = 0;
   const auto show = [&](int number, const Profile::Line* line) {
     const std::string_view code =
         source != nullptr ? source->line(static_cast<std::uint32_t>(number)) : std::string_view();
-    const std::string margin = line == nullptr
-                                   ? std::string(25, ' ')
-                                   : fmt::format("{:>9} {:>5} {:>8}x", duration_text(line->seconds),
-                                                 share_text(line->seconds, total), line->calls);
-    // "µ" is two bytes and one column.
-    const bool has_micro = margin.find("µ") != std::string::npos;
-    text += paint(margin + std::string(has_micro ? 1 : 0, ' '), style::kCode, session.color()) +
-            fmt::format(" {:>4} | {}\n", number, code);
+    const std::string margin = line == nullptr ? std::string(kMargin, ' ') : line_margin(*line, total);
+    text += paint(margin, style::kCode, session.color()) + fmt::format(" {:>4} | {}\n", number, code);
   };
   for (const auto& [number, line] : lines) {
     if (last != 0 && number - last > static_cast<int>(kMostApart) + 1) {
-      text += std::string(28, ' ') + "… |\n";
+      text += std::string(kMargin + 3, ' ') + "… |\n";
     } else if (last != 0) {
       for (int between = last + 1; between < number; ++between) show(between, nullptr);
     }
@@ -95,15 +96,6 @@ std::string lines_text(Session& session, const Profile& profile) {
   return text;
 }
 
-Profile profile_of_text(Session& session, std::string_view text) {
-  timeline::Recording recording(timeline::Detail::Ops);
-  const auto start = std::chrono::steady_clock::now();
-  session.run(text);
-  synchronize_devices();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  return interp::profile_of(recording.stop(), took.count());
-}
-
 // "f(x) trace.json": the expression, and the file at its end if there is one.
 std::pair<std::string_view, std::string> split_file(std::string_view text) {
   constexpr std::string_view kEnding = ".json";
@@ -115,7 +107,7 @@ std::pair<std::string_view, std::string> split_file(std::string_view text) {
 void profile(Session& session, std::string_view argument) {
   if (argument.empty()) usage_error(*find_command("profile"), "give something to run");
   const auto [text, file] = split_file(argument);
-  const Profile profile = profile_of_text(session, text);
+  const Profile profile = interp::profile_run(session.interpreter(), [&] { session.run(text); });
   session.write(summary_text(profile));
   if (!profile.ops.empty()) session.write(ops_table(profile, session.color()));
   if (!profile.lines.empty()) session.write(lines_text(session, profile));
@@ -126,14 +118,15 @@ void profile(Session& session, std::string_view argument) {
 
 constexpr std::array<Command, 1> kCommands{{
     {"profile", "e [file.json]", "Timing", "run once; time by op and by line",
-     "Each op is timed, also within compiled code, where those of a kernel are one row. The time of a line "
-     "is\n"
-     "that of the ops that it runs, not of the interpreter between them; the ops of a kernel count for the "
+     "Each op is timed, also within compiled code, where those of a kernel are one row; they count for the "
      "line\n"
-     "of the last. On a card each op is waited for. With a file, all of it is written as a trace, with the\n"
-     "phases of compilation and the work of each thread. `profile(() => e)` is the same in a program.\n\n"
+     "of the last. The time of a line is that of its ops and that of the interpreter, which is told by ticks "
+     "of a\n"
+     "quarter of a millisecond. On a card each op is waited for. With a file, all of it is written as a "
+     "trace, with the\n"
+     "phases of compilation and the work of each thread.\n\n"
      "kiln> x = rand(100, 100)\nkiln> :profile (x @ x).relu().sum()\n",
-     profile},
+     profile, in_programs("profile(() => f(x))")},
 }};
 
 }  // namespace

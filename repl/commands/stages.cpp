@@ -241,8 +241,10 @@ BeforeAfter around_pass(const jit::Pass& pass, const CapturedGraph& captured) {
 // A pass of the program is given the functional graph, as when it is compiled with it.
 BeforeAfter around_own_pass(Session& session, std::string_view name, const CapturedGraph& captured,
                             jit::Remove remove) {
+  CapturedGraph before_passes = captured;
+  before_passes.edit = nullptr;
   const Value functional =
-      interp::host::stage_value(interp::host::stage_named("functional"), captured, remove);
+      interp::host::stage_value(interp::host::stage_named("functional"), before_passes, remove);
   jit::Graph before = jit::with_names(interp::graph_of(functional));
   const auto* const pass = interp::capture::find_own_pass(session.interpreter(), name);
   jit::Graph after = interp::capture::run_own(session.interpreter(), *pass, before);
@@ -265,64 +267,68 @@ void pass(Session& session, std::string_view text) {
 
 constexpr std::array<Command, 18> kCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
-     "The call runs once. With breaks there are several graphs, with the reason between them.\n"
-     "`graph(f, x, stage=\"captured\")` is the same in a program; `graphs` gives all of them.\n\n"
+     "The call runs once. With breaks there are several graphs, with the reason between them; in a program "
+     "`graphs` gives all of them.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :captured f(ones(3))\n",
-     stage<"captured">},
+     stage<"captured">, in_programs("graph(f, x, stage=\"captured\")")},
     {"functional", "f(x)", "Compiling", "the same without writes; writes to arguments follow at the end",
-     "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">},
+     "kiln> fn bump(x) { x.add_(1); return x * 2 }\nkiln> :functional bump(ones(3))\n", stage<"functional">,
+     in_programs("graph(f, x, stage=\"functional\")")},
     {"joint", "f(x)", "Compiling", "a call and its gradients as one graph",
      "Each node of the derivative names the node that it comes from. Gradients are by the arguments that\n"
      "require them; where none does, by all floats.\n\n"
      "kiln> :joint (x => x.cos().cos())(ones(3))\n",
-     stage<"joint", Of::Gradients>},
+     stage<"joint", Of::Gradients>, in_programs("graph(f, x, stage=\"joint\")")},
     {"forward", "f(x)", "Compiling", "what of it runs forward, and what it keeps for backward",
-     "kiln> :forward (x => x.cos().cos())(ones(3))\n", stage<"forward", Of::Gradients>},
+     "kiln> :forward (x => x.cos().cos())(ones(3))\n", stage<"forward", Of::Gradients>,
+     in_programs("graph(f, x, stage=\"forward\")")},
     {"backward", "f(x)", "Compiling", "what of it runs backward, from what was kept",
      "Cheap nodes run again in place of being kept: their comment says what they recompute.\n\n"
      "kiln> :backward (x => x.cos().cos())(ones(3))\n",
-     stage<"backward", Of::Gradients>},
+     stage<"backward", Of::Gradients>, in_programs("graph(f, x, stage=\"backward\")")},
     {"grad", "f(x)", "Compiling", "forward and backward together",
-     "kiln> :grad (x => x.cos().cos())(ones(3))\n", grad},
+     "kiln> :grad (x => x.cos().cos())(ones(3))\n", grad,
+     in_programs("[graph(f, x, stage=each) for each in [\"forward\", \"backward\"]]")},
     {"saved", "f(x)", "Compiling", "what is kept for backward and what is computed again, and why",
      "Bytes are those of the memory that is kept; before the arrow, what the tape would keep.\n\n"
      "kiln> :saved (x => x.cos().cos())(ones(3))\n",
-     saved},
+     saved, in_programs("saved(f, x)")},
     {"fused", "f(x)", "Compiling", "which ops are one kernel, and why the others are not",
      "The graph with a node for each kernel, the nodes that each computes, and for each value that goes\n"
      "through memory between two nodes the reason.\n\n"
      "kiln> fn f(x) = ((x.exp() + 1) @ x).relu() * 2\nkiln> :fused f(ones(3, 3))\n",
-     fused},
+     fused, in_programs("graph(f, x, stage=\"fused\").fusion")},
     {"loops", "f(x)", "Compiling", "the kernels of a call as loops over elements",
      "What is loaded, computed and stored for each element, with the names of the program.\n\n"
      "kiln> :loops (x => x.exp() + 1)(ones(3))\n",
-     stage<"loops">},
+     stage<"loops">, in_programs("graph(f, x, stage=\"loops\")")},
     {"llvm", "f(x)", "Compiling", "the kernels of a call in the language of LLVM",
      "Comments say which op of the program the instructions after them belong to.\n\n"
      "kiln> :llvm (x => x * 2 + 1)(ones(3))\n",
-     stage<"llvm">},
+     stage<"llvm">, in_programs("graph(f, x, stage=\"llvm\")")},
     {"asm", "f(x)", "Compiling", "the instructions of the kernels of a call",
      "Comments say which op of the program the instructions after them belong to.\n\n"
      "kiln> :asm (x => x * 2 + 1)(ones(3))\n",
-     stage<"asm">},
+     stage<"asm">, in_programs("graph(f, x, stage=\"asm\")")},
     {"cuda", "f(x)", "Compiling", "the kernels of a call in CUDA C++",
      "As a card has them, wherever the tensors are: to look at them takes neither a card nor a library.\n"
      "Comments say which op of the program the statement after them belongs to.\n\n"
      "kiln> :cuda (x => x * 2 + 1)(ones(3))\n",
-     stage<"cuda">},
+     stage<"cuda">, in_programs("graph(f, x, stage=\"cuda\")")},
     {"ptx", "f(x)", "Compiling", "the kernels of a call in PTX, the instructions of cards",
      "NVRTC makes it, for the first card or for compute capability 9.0. What runs is code for the card "
      "itself. Without NVRTC it is an error, which says how to get it: `:devices` tells whether it is here.\n",
-     stage<"ptx">},
+     stage<"ptx">, in_programs("graph(f, x, stage=\"ptx\")")},
     {"program", "f(x)", "Compiling", "what a compiled call does, and what becomes of its memory",
      "Instructions in the order in which they run, with the bytes that each allocates, what it computes "
      "over,\n"
      "and which values it is the last to read; then each buffer, and with which value it dies. Where an\n"
      "argument requires a gradient, of the forward and of the backward graph.\n\n"
      "kiln> :program (x => (x @ x).relu() + 1)(ones(3, 3))\n",
-     program},
+     program, in_programs("graph(f, x, stage=\"program\")")},
     {"graph", "f(x)", "Compiling", "`:functional`, for short",
-     "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph},
+     "kiln> :graph softmax(ones(2, 3), dim=1)\nkiln> x = ones(3)\nkiln> :graph x.sin() + 1\n", graph,
+     in_programs("graph(f, x)")},
     {"diff", "f(x) stage stage | f(x) g(x) [stage]", "Compiling",
      "what differs between two stages, or two calls",
      "Lines of the first alone begin with -, of the second alone with +. What values are called, in which "
@@ -332,11 +338,12 @@ constexpr std::array<Command, 18> kCommands{{
      "given.\n\n"
      "kiln> fn f(x) { y = x.clone(); y.add_(1); return x * y }\nkiln> :diff f(ones(3)) captured functional\n"
      "kiln> :diff cos(ones(3)) sin(ones(3))\nkiln> :diff cos(ones(3)) sin(ones(3)) loops\n",
-     diff},
+     diff, in_programs("diff_graphs(graph(f, x), graph(g, x))")},
     {"passes", "", "Compiling", "what is done to graphs, why in this order, and to which graphs",
-     "kiln> :passes\n", passes},
+     "kiln> :passes\n", passes, in_programs("passes()")},
     {"pass", "name f(x)", "Compiling", "what one pass changes",
-     "The passes before it run first.\n\nkiln> :pass cse (x => (x + 1) * (x + 1))(ones(3))\n", pass},
+     "The passes before it run first.\n\nkiln> :pass cse (x => (x + 1) * (x + 1))(ones(3))\n", pass,
+     in_programs("run_pass(graph(f, x), \"cse\")")},
 }};
 
 }  // namespace

@@ -45,11 +45,6 @@ void time(Session& session, std::string_view argument) {
 
 // ---- :timeit ----
 
-constexpr int kRuns = 7;
-constexpr double kRun = 0.1;  // seconds of one run: the clock then weighs nothing
-constexpr int kPairs = 15;
-constexpr double kHalf = 0.05;  // seconds of each half of a pair
-
 void note_warm_up(Session& session, const Stopwatch& watch, std::string_view of) {
   const std::string spent = watch.spent_before();
   if (spent.empty()) return;
@@ -59,32 +54,21 @@ void note_warm_up(Session& session, const Stopwatch& watch, std::string_view of)
 
 void time_one(Session& session, std::string_view text) {
   Stopwatch watch(session, text);
-  watch.warm_up(kRun);
-  std::vector<double> runs(kRuns);
-  for (double& run : runs) run = watch.run();
-  const Spread spread = spread_of(std::move(runs));
+  const Spread spread = time_of(watch);
   session.write(fmt::format("{} per loop, from {} to {} ({} runs of {} loop{})\n",
                             duration_text(spread.median), duration_text(spread.least),
                             duration_text(spread.most), kRuns, watch.loops(), watch.loops() == 1 ? "" : "s"));
   note_warm_up(session, watch, "");
 }
 
-// In turns, so that what else the machine does falls on both.
 void compare(Session& session, std::string_view first, std::string_view second) {
   Stopwatch a(session, first), b(session, second);
-  a.warm_up(kHalf);
-  b.warm_up(kHalf);
-  std::vector<double> of_a(kPairs), of_b(kPairs);
-  for (std::size_t k = 0; k < of_a.size(); ++k) {
-    of_a[k] = a.run();
-    of_b[k] = b.run();
-  }
-  const Ratio ratio = ratio_of(of_a, of_b);
-  for (const auto& [text, watch, runs] : {std::tuple(first, &a, &of_a), std::tuple(second, &b, &of_b)}) {
-    const Spread spread = spread_of(*runs);
+  const Comparison found = compare(a, b);
+  for (const auto& [text, spread] : {std::pair(first, found.first), std::pair(second, found.second)}) {
     session.write(fmt::format("{:>8}  from {} to {}  {}\n", duration_text(spread.median),
                               duration_text(spread.least), duration_text(spread.most), text));
   }
+  const Ratio& ratio = found.ratio;
   const bool differs = ratio.low > 1 || ratio.high < 1;
   session.write(
       fmt::format("the first takes {:.3g} times as long as the second, 95 % between {:.3g} and {:.3g}{}\n",
@@ -111,7 +95,7 @@ constexpr std::array<Command, 2> kCommands{{
      "graphs\n"
      "and machine code of it; what other threads compile beside the program is told at the end.\n\n"
      "kiln> :time sum(range(1000))\n",
-     time},
+     time, in_programs("profile(() => f(x))")},
     {"timeit", "e [| other]", "Timing", "run many times; median and spread of one run, or of two their ratio",
      "The value of the last expression is kept alive until the next is there, so that all of it is "
      "computed.\n"
@@ -119,7 +103,7 @@ constexpr std::array<Command, 2> kCommands{{
      "local. `:timeit a | b` runs both in turns and gives the ratio of their times with the interval that\n"
      "holds it in 95 of 100 measurements; an or of bits goes in brackets.\n\n"
      "kiln> x = ones(8)\nkiln> :timeit x + 1\nkiln> :timeit x.sum() | x.mean()\n",
-     timeit},
+     timeit, in_programs("timeit(() => f(x))")},
 }};
 
 }  // namespace

@@ -144,7 +144,7 @@ constexpr std::array<Command, 2> kCommands{{
      "its place, for all nodes behind it.\n\n"
      "kiln> :step ((x) => x.exp() + 1)(zeros(2))\nkiln> :step n\nkiln> :step b\nkiln> :step %x\n"
      "kiln> :step %0 = ones(2) * 5\nkiln> :step until add\nkiln> :step q\n",
-     step},
+     step, no_function("it answers to Enter; `graph(f, x).nodes` has the nodes")},
     {"nan", "f(x)", "Compiling", "the first node of a call that makes a nan or an inf",
      "The graphs run op by op, forward and, where an argument requires a gradient, backward for gradients "
      "of\n"
@@ -152,7 +152,7 @@ constexpr std::array<Command, 2> kCommands{{
      "line,\n"
      "the operands and the elements at that place are shown.\n\n"
      "kiln> :nan (x => (x.log() * 2).sum())(tensor([1.0, -1.0]))\n",
-     nan},
+     nan, in_programs("find_nan(f, x)")},
 }};
 
 }  // namespace

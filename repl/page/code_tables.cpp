@@ -13,11 +13,14 @@ LineId next(const PageTable& table) { return table.first + static_cast<LineId>(t
 
 // Lines that are of a kernel as a whole, or of one of its passes, are about all lines of that.
 void link_wholes(PageTable& table, const jit::CodeLines& lines) {
+  std::map<int, std::vector<std::size_t>> parts;  // by kernel
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].line >= 0) parts[lines[i].kernel].push_back(i);
+  }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].kernel < 0 || lines[i].line >= 0) continue;
-    for (std::size_t k = 0; k < lines.size(); ++k) {
-      const bool is_part = lines[k].kernel == lines[i].kernel && lines[k].line >= 0 &&
-                           (lines[i].pass < 0 || lines[i].pass == lines[k].pass);
+    for (const std::size_t k : parts[lines[i].kernel]) {
+      const bool is_part = lines[i].pass < 0 || lines[i].pass == lines[k].pass;
       if (is_part) table.lines[i].of.push_back(table.first + static_cast<LineId>(k));
     }
   }
@@ -112,6 +115,19 @@ void add_code(CallPage& page, std::string_view stage, const std::string& title, 
       break;
     }
   }
+}
+
+void add_code_of_nodes(CallPage& page, std::string_view stage, const std::string& title,
+                       const jit::CodeLines& lines, const jit::Graph& fused, const Ancestry& from) {
+  PageTable& table = add_table(page, stage, title, from.table);
+  const std::vector<jit::FusedKernel> kernels = jit::kernels_of(fused);
+  for (const jit::CodeLine& each : lines) {
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    for (const int node : each.nodes)
+      add_links(line.from, lines_of_lineage(kernels.front().source->nodes[at(node)], from));
+  }
+  link_wholes(table, lines);
 }
 
 void add_program(CallPage& page, const std::string& title, const jit::CodeLines& lines,

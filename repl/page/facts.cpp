@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "jit/graph/diff.h"
 #include "jit/loops/code_line.h"
@@ -40,6 +41,17 @@ void add_steps(std::vector<PageStep>& steps, const jit::Recipe& recipe, jit::Gra
   }
 }
 
+// What passes of the program make of it, as one step.
+void add_edit(std::vector<PageStep>& steps, const interp::CapturedGraph& part, jit::Graph& graph) {
+  const auto start = std::chrono::steady_clock::now();
+  jit::Graph edited = part.edit(graph);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  steps.push_back({"passes of the program", "what `jit` was told to do to the graph",
+                   "before all that makes kernels of it", took.count(), edited.nodes.size(),
+                   graph == edited ? "" : changes_in(jit::diff_graphs(graph, edited))});
+  graph = std::move(edited);
+}
+
 LineId line_of_result(const PageTable& table, std::string_view name) {
   for (const PageNode& each : table.nodes) {
     if (std::ranges::find(each.results, name) != each.results.end()) return each.line;
@@ -49,14 +61,16 @@ LineId line_of_result(const PageTable& table, std::string_view name) {
 
 }  // namespace
 
-PagePasses pass_steps(std::string title, const jit::Graph& graph) {
+PagePasses pass_steps(std::string title, const interp::CapturedGraph& part) {
   PagePasses passes{std::move(title), {}};
   for (const bool compiles : {true, false}) {
-    jit::Graph now = graph;
+    jit::Graph now = part.graph;
     passes.steps.clear();
     try {
-      for (const jit::Recipe* const recipe : recipes_of(graph, compiles))
+      for (const jit::Recipe* const recipe : recipes_of(part.graph, compiles)) {
         add_steps(passes.steps, *recipe, now);
+        if (recipe == &jit::recipes::kWithoutWrites && part.edit) add_edit(passes.steps, part, now);
+      }
       return passes;
     } catch (const jit::NoCompiler&) {  // seen up to the loops then
     }

@@ -9,7 +9,7 @@ namespace kiln::repl {
 
 // The passes that a captured, forward or backward graph goes through on its way to a program, with what each
 // changes.
-PagePasses pass_steps(std::string title, const jit::Graph& graph);
+PagePasses pass_steps(std::string title, const interp::CapturedGraph& part);
 
 // What the nodes of a fused graph cost on these arguments; `table` is its table.
 PageKernels kernel_rows(const jit::Graph& fused, Inputs arguments, const PageTable& table);

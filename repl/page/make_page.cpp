@@ -6,6 +6,7 @@
 #include "interpreter/values/natives.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/lineage.h"
+#include "jit/passes/no_compiler.h"
 #include "repl/page/facts.h"
 #include "repl/page/source_table.h"
 #include "repl/page/tables.h"
@@ -13,6 +14,7 @@
 #include "repl/page/value_summary.h"
 #include "tensor/autograd.h"
 #include "tensor/generator_scope.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -20,12 +22,18 @@ namespace {
 namespace host = interp::host;
 using interp::CapturedGraph;
 
-// The stage, or nothing where the graph has no such one.
+// The stage, or nothing where the graph has no such one, or there is no compiler to make it.
 std::optional<host::StageMade> made_stage(std::string_view name, const CapturedGraph& captured,
                                           jit::Remove remove = jit::Remove::Mutations) {
   try {
     return host::stage_made(host::stage_named(name), captured, remove);
-  } catch (const OpError&) {
+  } catch (const OpError& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    return std::nullopt;
+  } catch (const lang::UserError& error) {
+    if (error.diagnostic().kind != "CaptureError") throw;  // of a pass of the program, or Ctrl-C
+    return std::nullopt;
+  } catch (const jit::NoCompiler&) {
     return std::nullopt;
   }
 }
@@ -59,9 +67,10 @@ class Stretch {
   }
 
  private:
-  std::string title(std::string_view of) const {
-    return of_.empty() || of.empty() ? of_ + std::string(of) : fmt::format("{}, {}", of_, of);
+  static std::string joined(const std::string& of, std::string_view what) {
+    return of.empty() || what.empty() ? of + std::string(what) : fmt::format("{}, {}", of, what);
   }
+  std::string title(std::string_view of) const { return joined(of_, of); }
 
   void functional(const Ancestry& captured) {
     if (const auto made = made_stage("functional", captured_, remove_)) {
@@ -90,6 +99,7 @@ class Stretch {
       page_.cuts.push_back(std::move(cut));
       return parts;
     } catch (const OpError&) {  // there is no graph of its gradients
+      check_interrupt();
       return {};
     }
   }
@@ -109,11 +119,12 @@ class Stretch {
         for (const Tensor& each : results) text += (text.empty() ? "" : "; ") + value_summary(each);
       });
     } catch (const OpError&) {  // an op that fails in this call: what came before it has its values
+      check_interrupt();
     }
   }
 
   void run_part(const std::string& of, const CapturedGraph& part, const Ancestry& from) {
-    page_.passes.push_back(pass_steps(of, part.graph));
+    page_.passes.push_back(pass_steps(of, part));
     CapturedGraph fused = part;
     const std::optional<host::StageMade> compiled = made_stage("fused", part);
     const auto outlined = compiled ? compiled : made_stage("loops", part);
@@ -126,12 +137,26 @@ class Stretch {
     }
     LoopsTable loops;
     if (const auto made = made_stage("loops", fused)) loops = add_loops(page_, of, *made->lines, members);
-    for (const std::string_view stage : {"llvm", "asm"}) {
-      if (!compiled) break;
-      if (const auto made = made_stage(stage, fused)) add_code(page_, stage, of, *made->lines, loops);
-    }
+    code(of, part, from, fused, loops);
     if (const auto made = made_stage("program", part))
       add_program(page_, of, *made->lines, made->graph, from);
+  }
+
+  // The code of the kernels, under their loops. CUDA C++ is shown of other kernels, too: those that a card
+  // would have, which come from the graph itself. PTX is not: NVRTC takes its time.
+  void code(const std::string& of, const CapturedGraph& part, const Ancestry& from,
+            const CapturedGraph& fused, const LoopsTable& loops) {
+    for (const host::StageRow& row : host::stages()) {
+      if (!row.of) continue;
+      if (host::concerns(row, fused.graph)) {
+        if (const auto made = made_stage(row.name, fused)) add_code(page_, row.name, of, *made->lines, loops);
+      } else if (row.name == "cuda") {
+        const auto made = made_stage(row.name, part);
+        if (made && host::concerns(row, made->graph))
+          add_code_of_nodes(page_, row.name, joined(of, "as a card would have it"), *made->lines, made->graph,
+                            from);
+      }
+    }
   }
 
   CallPage& page_;

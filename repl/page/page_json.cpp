@@ -95,9 +95,16 @@ Json list_of(const std::vector<T>& items) {
 }
 
 // As text of an element: "<" is all that could end it.
-std::string embedded(std::string text) {
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) text.replace(at, 1, "\\u003c");
-  return text;
+std::string embedded(std::string_view text) {
+  std::string result;
+  result.reserve(text.size() + text.size() / 8);
+  for (const char c : text) {
+    if (c == '<')
+      result += "\\u003c";
+    else
+      result += c;
+  }
+  return result;
 }
 
 std::string escaped(std::string_view text) {

@@ -43,6 +43,10 @@ LoopsTable add_loops(CallPage& page, const std::string& title, const jit::CodeLi
 // What is compiled of loops: LLVM's language, instructions.
 void add_code(CallPage& page, std::string_view stage, const std::string& title, const jit::CodeLines& lines,
               const LoopsTable& loops);
+// What would be compiled of other kernels of the same graph: its lines come from the nodes that these
+// compute.
+void add_code_of_nodes(CallPage& page, std::string_view stage, const std::string& title,
+                       const jit::CodeLines& lines, const jit::Graph& fused, const Ancestry& from);
 // The lines of a program of `graph`, whose nodes name those of `from`.
 void add_program(CallPage& page, const std::string& title, const jit::CodeLines& lines,
                  const jit::Graph& graph, const Ancestry& from);

@@ -25,7 +25,9 @@ class Paths {
         const std::vector<Value> pair = interpreter_.to_vector(each);
         paths_.try_emplace(pair[1].as_tensor().impl(), interpreter_.str(pair[0]));
       }
-    } catch (const lang::UserError&) {  // it holds itself: its tensors go by the names that capture gave them
+    } catch (const lang::UserError& error) {
+      if (error.diagnostic().kind == "Interrupted") throw;
+      // It holds itself: its tensors go by the names that capture gave them.
     }
   }
   // Null when it is part of no tree.

@@ -48,8 +48,10 @@ class Tiling {
     const std::int64_t down = ceil_divide(rows_, tile_rows_);
     const std::int64_t across = ceil_divide(columns_, tile_columns_);
     parallel_for(matrices_ * across * down, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t i = begin; i < end; ++i) {
+        check_interrupt();
         f(tile(i / (across * down), i % down * tile_rows_, i / down % across * tile_columns_));
+      }
     });
   }
 

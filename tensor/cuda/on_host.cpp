@@ -1,6 +1,7 @@
 #include "tensor/cuda/on_host.h"
 
 #include "tensor/cpu/backend.h"
+#include "tensor/functions.h"
 #include "tensor/host_view.h"
 #include "tensor/view.h"
 
@@ -69,6 +70,13 @@ CountedOutputs count(const Op& op, const Attrs& attrs, Inputs inputs, Stream& st
   return counted;
 }
 
+Tensors give(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream) {
+  const SmallVector<Tensor, 4> operands = to_host(op, inputs);
+  Tensors results = of_host(op).give(op, attrs, {operands.data(), operands.size()}, stream_of_host());
+  for (Tensor& each : results) each = ops::to(each, stream.device);
+  return results;
+}
+
 }  // namespace
 
 void add_kernel_on_host(Kernels& kernels, const Op& op, std::string_view reason) {
@@ -77,6 +85,7 @@ void add_kernel_on_host(Kernels& kernels, const Op& op, std::string_view reason)
                    .takes = host.takes,
                    .count = host.count == nullptr ? nullptr : count,
                    .run_counted = host.run_counted == nullptr ? nullptr : run_counted,
+                   .give = host.give == nullptr ? nullptr : give,
                    .is_direct = host.is_direct,
                    .on_host = reason});
 }

@@ -139,7 +139,7 @@ void add_create_matrix_ops(OpTable& table) {
                          "The upper triangle of every matrix, zeros below `diagonal`.",
                          ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]"));
   table.add(
-      {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str = \"ij\")"),
+      {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str[\"ij\", \"xy\"] = \"ij\")"),
        .family = kFamily,
        .documentation =
            "For vectors of sizes n, m, …: views of shape [n, m, …], the i-th varying along dimension i "

@@ -205,7 +205,8 @@ Tensors cross_entropy(const Op&, Inputs in, const Attrs& attrs) {
 
 void add_nll_rows(OpTable& table) {
   Op loss = ops::composite_row(
-      "nll_loss(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int = -100, reduction: str "
+      "nll_loss(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int = -100, reduction: "
+      "str[\"mean\", \"sum\", \"none\"] "
       "= "
       "\"mean\")",
       "Minus the log-probability that x, [n, classes, ...], gives each target class, times the class's "
@@ -220,7 +221,7 @@ void add_nll_rows(OpTable& table) {
   Op backward = ops::composite_row(
       "nll_loss_backward(grad: tensor, target: tensor, weight: tensor? = none, classes: int, ignore_index: "
       "int = "
-      "-100, reduction: str = \"mean\")",
+      "-100, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\")",
       "The gradient of nll_loss: -weight * grad at each target's place, 0 elsewhere.",
       ">>> nll_loss_backward(tensor(2.0), tensor([1]), classes=2).tolist()\n[[0.0, -2.0]]",
       infer_nll_backward, decompose_nll_loss_backward);
@@ -234,7 +235,7 @@ void add_class_loss_ops(OpTable& table) {
   add_nll_rows(table);
   Op entropy = ops::composite_row(
       "cross_entropy(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int "
-      "= -100, reduction: str = "
+      "= -100, reduction: str[\"mean\", \"sum\", \"none\"] = "
       "\"mean\", label_smoothing: float = 0.0)",
       "`nll_loss` of log_softmax(x): logits x of [classes] or [n, classes, ...] against "
       "class indices, or against "

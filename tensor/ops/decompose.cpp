@@ -351,7 +351,7 @@ void add_svd(OpTable& table) {
 }
 
 void add_eigh(OpTable& table) {
-  Op both = decomposition("eigh(A: tensor, UPLO: str = \"L\") -> (eigenvalues, eigenvectors)",
+  Op both = decomposition("eigh(A: tensor, UPLO: str[\"L\", \"U\"] = \"L\") -> (eigenvalues, eigenvectors)",
                           "The rising eigenvalues L of a symmetric matrix and its orthonormal eigenvectors, "
                           "the columns of V: `A @ "
                           "V == V * L`. Only the lower triangle is read, or the upper one. Eigenvectors are "
@@ -367,7 +367,7 @@ void add_eigh(OpTable& table) {
   table.add(std::move(both));
 
   Op values =
-      decomposition("eigvalsh(A: tensor, UPLO: str = \"L\")",
+      decomposition("eigvalsh(A: tensor, UPLO: str[\"L\", \"U\"] = \"L\")",
                     "The rising eigenvalues of a symmetric matrix, of which one triangle is read.",
                     ">>> eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", eigvalsh_infer);
   values.vjp = eigvalsh_vjp;

@@ -223,29 +223,34 @@ void add_loss_ops(OpTable& table) {
   using ops::composite_row;
   using ops::infer_pair_loss;
   table.add(composite_row(
-      "mse_loss(x: tensor, target: tensor, reduction: str = \"mean\", weight: tensor? = none)",
+      "mse_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", weight: "
+      "tensor? = none)",
       "The squared difference of each pair of elements, times its weight, reduced: the mean is over "
       "the sum of the weights.",
       ">>> mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n2.0", infer_weighted_pair, mse_loss));
   table.add(composite_row(
-      "l1_loss(x: tensor, target: tensor, reduction: str = \"mean\", weight: tensor? = none)",
+      "l1_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", weight: "
+      "tensor? = none)",
       "The absolute difference of each pair of elements, times its weight, reduced: the mean is over "
       "the sum of the weights.",
       ">>> l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n1.0", infer_weighted_pair, l1_loss));
   table.add(composite_row(
-      "smooth_l1_loss(x: tensor, target: tensor, reduction: str = \"mean\", beta: float = 1.0)",
+      "smooth_l1_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", "
+      "beta: float = 1.0)",
       "Half the squared difference over `beta` where it is below `beta`, else the absolute difference less "
       "beta / 2.",
       ">>> smooth_l1_loss(tensor([0.0]), tensor([3.0])).item()\n2.5", infer_pair_loss, smooth_l1_loss));
   table.add(composite_row(
-      "huber_loss(x: tensor, target: tensor, reduction: str = \"mean\", delta: float = 1.0, weight: tensor? "
+      "huber_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", delta: "
+      "float = 1.0, weight: tensor? "
       "= none)",
       "Half the squared difference where it is below `delta`, else delta * (absolute difference - delta / "
       "2).",
       ">>> huber_loss(tensor([0.0]), tensor([3.0]), delta=2.0).item()\n4.0", infer_weighted_pair,
       huber_loss));
   Op binary = composite_row(
-      "binary_cross_entropy(x: tensor, target: tensor, weight: tensor? = none, reduction: str = \"mean\")",
+      "binary_cross_entropy(x: tensor, target: tensor, weight: tensor? = none, reduction: str[\"mean\", "
+      "\"sum\", \"none\"] = \"mean\")",
       "-(target * log(x) + (1 - target) * log(1 - x)) for probabilities x, reduced. Logarithms below -100 "
       "count "
       "as -100.",
@@ -258,7 +263,8 @@ void add_loss_ops(OpTable& table) {
   binary.saves = saves_input(0) | saves_input(1) | saves_input(2);
   table.add(std::move(binary));
   table.add(composite_row(
-      "binary_cross_entropy_with_logits(x: tensor, target: tensor, weight: tensor? = none, reduction: str = "
+      "binary_cross_entropy_with_logits(x: tensor, target: tensor, weight: tensor? = none, reduction: "
+      "str[\"mean\", \"sum\", \"none\"] = "
       "\"mean\", pos_weight: tensor? = none)",
       "`binary_cross_entropy` of sigmoid(x), without leaving the logarithms. `pos_weight` weighs the targets "
       "that "
@@ -266,7 +272,8 @@ void add_loss_ops(OpTable& table) {
       ">>> binary_cross_entropy_with_logits(tensor([100.0]), tensor([1.0])).item() < 1e-6\ntrue",
       infer_binary, with_logits));
   table.add(
-      composite_row("kl_div(x: tensor, target: tensor, reduction: str = \"mean\", log_target: bool = false)",
+      composite_row("kl_div(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"batchmean\", "
+                    "\"none\"] = \"mean\", log_target: bool = false)",
                     "target * (log(target) - x) for log-probabilities x, reduced; \"batchmean\" divides the "
                     "sum by the first "
                     "size. With `log_target` the target is a logarithm too.",

@@ -251,7 +251,8 @@ void add_pad_ops(OpTable& table) {
        .traits = kCheapToRecompute,
        .onnx = "Pad"});
   table.add(composite_row(
-      "pad(x: tensor, pad: ints, mode: str = \"constant\", value: number? = none)",
+      "pad(x: tensor, pad: ints, mode: str[\"constant\", \"reflect\", \"replicate\", \"circular\"] = "
+      "\"constant\", value: number? = none)",
       "A larger copy: pairs of (before, after), the last dimension first. `mode` is \"constant\", "
       "\"reflect\", \"replicate\" or \"circular\".",
       ">>> arange(3).pad([1, 1], mode=\"reflect\").tolist()\n[1, 0, 1, 2, 1]", pad_infer, pad_body, "Pad"));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tensor/core_ops.h"
 #include "tensor/error.h"
 #include "tensor/generator_scope.h"
 #include "tensor/levels/custom.h"
@@ -131,15 +132,25 @@ Tensors Recompute::Scope::note(RecordedOps::Form form, const Op* op, Inputs inpu
 // what it is made of is noted, or nothing, so that its results count as given from outside.
 Tensors Recompute::Scope::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (!OpTable::get().has(op)) {
-    if (op.decompose != nullptr) return run_body(op, inputs, attrs);
-    const levels::Below below(*this);
-    return kiln::bind(op, inputs, attrs);
+    return op.decompose != nullptr ? run_body(op, inputs, attrs) : bind_once(op, inputs, attrs);
   }
+  if (op.communicates()) return bind_once(op, inputs, attrs);
   return note(RecordedOps::Form::Plain, &op, inputs, attrs, nullptr,
               [&] { return kiln::bind(op, inputs, attrs); });
 }
 
-Tensor Recompute::Scope::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType&) {
+// Other ranks take part once, so what they gave is kept, as if it came from outside.
+Tensors Recompute::Scope::bind_once(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const levels::Below below(*this);
+  return kiln::bind(op, inputs, attrs);
+}
+
+Tensor Recompute::Scope::write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) {
+  if (op.communicates()) {
+    static const Attrs copy(core_ops().copy);
+    const Tensor operands[] = {inputs[0], bind_once(op, inputs, attrs)[0]};
+    return write(*copy.op(), operands, copy, result);
+  }
   return note(RecordedOps::Form::Inplace, &op, inputs, attrs, nullptr,
               [&] { return Tensors{kiln::bind_inplace(op, inputs, attrs)}; })[0];
 }

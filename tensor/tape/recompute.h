@@ -41,6 +41,7 @@ class Recompute final : public ValueSource {
                   const std::function<Tensors(const std::shared_ptr<levels::CustomRules>&)>& apply);
 
    private:
+    Tensors bind_once(const Op& op, Inputs inputs, const Attrs& attrs);
     template <class F>
     Tensors note(RecordedOps::Form form, const Op* op, Inputs inputs, const Attrs& attrs,
                  std::shared_ptr<levels::CustomRules> rules, const F& run);

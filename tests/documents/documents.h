@@ -1,4 +1,4 @@
-// Owns the texts that are made from the op table and kept in the repository.
+// Owns the texts that are made from tables and kept in the repository.
 #pragma once
 
 #include <string>
@@ -7,6 +7,8 @@ namespace kiln::testing {
 
 // docs/ops.md: what a user can know of each op.
 std::string op_reference();
+// docs/error_codes.md: what each code of an error means.
+std::string error_code_reference();
 // tests/documents/rules.txt: every rule that a row does not have, with the reason that it gives.
 std::string missing_rules();
 

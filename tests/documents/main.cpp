@@ -1,4 +1,4 @@
-// Writes the documents made from the op table, or compares them with what is there.
+// Writes the documents made from tables, or compares them with what is there.
 //
 //   documents [--check] folder-of-the-repository
 #include <cstring>
@@ -35,7 +35,7 @@ bool is_current(const fs::path& path, const std::string& wanted) {
     std::getline(b, in_file);
   } while (in_table == in_file && (a || b));
   std::cerr << path.string() << ":" << line
-            << " is not what the op table gives; run scripts/docs\n  file:  " << in_file
+            << " is not what the table gives; run scripts/docs\n  file:  " << in_file
             << "\n  table: " << in_table << "\n";
   return false;
 }
@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   const fs::path root = argv[argc - 1];
   const std::pair<fs::path, std::string> documents[] = {
       {root / "docs" / "ops.md", kiln::testing::op_reference()},
+      {root / "docs" / "error_codes.md", kiln::testing::error_code_reference()},
       {root / "tests" / "documents" / "rules.txt", kiln::testing::missing_rules()}};
   bool current = true;
   for (const auto& [path, text] : documents) {

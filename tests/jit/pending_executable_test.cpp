@@ -1,4 +1,5 @@
-// What is made behind the caller: waited for once, made again after an interrupt, and never left behind.
+// What is made behind the caller: waited for once, made again after an interrupt, and left behind by Ctrl-C
+// alone.
 #include "jit/runtime/pending_executable.h"
 
 #include <atomic>
@@ -86,6 +87,22 @@ TEST_CASE("the last owner waits for what is being made", "[jit][pending]") {
     });
   }
   CHECK(done);
+}
+
+TEST_CASE("after Ctrl-C the last owner does not wait", "[jit][pending]") {
+  const auto may_go = std::make_shared<std::atomic<bool>>(false);
+  {
+    const PendingExecutable pending([may_go] {
+      may_go->wait(false);
+      return doubling();
+    });
+    interrupt_requested = true;
+  }
+  interrupt_requested = false;
+  CHECK(detached_calls_go_on());
+  *may_go = true;
+  may_go->notify_all();
+  while (detached_calls_go_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 TEST_CASE("new tensors lie on the caller's device behind it, too", "[jit][pending]") {

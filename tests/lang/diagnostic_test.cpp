@@ -192,7 +192,7 @@ TEST_CASE("as JSON") {
   Diagnostic d{"TypeError", "no\nway", {under(file, "x", "t")}, "h", {{{&file, 0, 2}, "f"}}};
   CHECK(
       render_json(d) ==
-      R"({"kind":"TypeError","message":"no\nway","file":"a \"b\"","line":1,"column":5,"end_line":1,"end_column":6,)"
+      R"({"kind":"TypeError","code":"K0300","message":"no\nway","file":"a \"b\"","line":1,"column":5,"end_line":1,"end_column":6,)"
       R"("labels":[{"file":"a \"b\"","line":1,"column":5,"end_line":1,"end_column":6,"text":"t"}],"help":"h",)"
       R"("trace":[{"file":"a \"b\"","line":1,"column":1,"end_line":1,"end_column":2,"function":"f"}]})");
   CHECK(render_json({"E", "\xff", {}, "", {}}).find("\uFFFD") != std::string::npos);

@@ -63,6 +63,8 @@ TEST_CASE("words that came late are names where they can be no keywords") {
       {"finally = case", "(= finally case)"},
       {"fn f() { yield -x; yield - x; match -x { case y { } } }",
        "(fn f (block (yield (- x)) (- yield x) (match (- x) (case (name y) (block)))))"},
+      {"fn f() { x = yield 1; x = yield; x = yield * 2 }",
+       "(fn f (block (yield to x 1) (= x yield) (= x (* yield 2))))"},
   });
 }
 
@@ -86,6 +88,7 @@ TEST_CASE("control flow") {
       {"try { a } finally { b }", "(try (block a) finally (block b))"},
       {"try { a }\ncatch e { b }\nfinally { c }", "(try (block a) e (block b) finally (block c))"},
       {"fn f() { yield 1, 2; yield }", "(fn f (block (yield (tuple 1 2)) (yield -)))"},
+      {"fn f() { x, d[k] = yield a, b }", "(fn f (block (yield to (tuple x (index d k)) (tuple a b))))"},
       {"del x, d[k]", "(del x (index d k))"},
       {"throw \"text\"", "(throw \"text\")"},
       {"assert c, \"text\"", "(assert c \"text\")"},

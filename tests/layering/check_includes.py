@@ -10,12 +10,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MAY_INCLUDE = {
     "lang": {"lang"},
     "tensor": {"tensor"},
-    "jit": {"jit", "tensor"},
-    "interpreter": {"interpreter", "jit", "tensor", "lang"},
-    "repl": {"repl", "interpreter", "jit", "tensor", "lang"},
+    "dist": {"dist", "tensor"},
+    "jit": {"jit", "dist", "tensor"},
+    "interpreter": {"interpreter", "jit", "dist", "tensor", "lang"},
+    "repl": {"repl", "interpreter", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {
+    "dist": ["transport", "algorithms", "controller", "launch"],
     "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "cuda", "runtime", "pipeline"],
     "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],

@@ -44,9 +44,11 @@ OTHER_WORDS = {
     "jit/graph/parse.cpp": "where",
     "jit/trace/view_origins.cpp": "shape",
     "repl/commands/looking.cpp": "full",
+    "repl/commands/overview.cpp": "full",
     "repl/commands/pictures.cpp": "dot",
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",
+    "tensor/collective.cpp": "max min sum",  # reductions over ranks
     "tensor/cpu/moves/pad.cpp": "pad",  # in its errors
     "tensor/cuda/moves.cpp": "pad",  # in its errors
     "tensor/cuda/random.cpp": "bernoulli",  # in its errors

@@ -37,6 +37,11 @@ void define(Session& session) {
   session.eval("x = ones(4, 64); a = ones(64); b = ones(64)");
 }
 
+// The head of CUDA C++, before the first kernel.
+bool is_before_kernels(std::string_view text) {
+  return text.empty() || text.starts_with("#include") || text.starts_with("using namespace");
+}
+
 struct Tables {
   explicit Tables(Json data) : all(std::move(data["tables"])) {}
   Json all;
@@ -119,7 +124,7 @@ TEST_CASE("every line of a page names lines of the table before it, and all stag
     }
   }
   for (const char* const stage : {"source", "captured", "functional", "joint", "forward", "backward", "fused",
-                                  "loops", "llvm", "asm", "program"}) {
+                                  "loops", "llvm", "asm", "cuda", "program"}) {
     INFO(stage);
     CHECK(stages.contains(stage));
   }
@@ -130,10 +135,11 @@ TEST_CASE(
   Session session{{}};
   define(session);
   const Tables tables(data_of(page_of(session, "net(x, a, b)")));
-  for (const char* const stage : {"loops", "llvm", "asm"}) {
+  for (const char* const stage : {"loops", "llvm", "asm", "cuda"}) {
     std::map<int, int> alone;  // lines that come from one node, by the node
     tables.each_line(stage, [&](int line, const std::string& text) {
       if (text.starts_with("at most")) return;  // of the graph
+      if (is_before_kernels(text)) return;
       const std::set<int> nodes = tables.captured(line);
       INFO(stage << ": " << text);
       CHECK(!nodes.empty());
@@ -148,12 +154,31 @@ TEST_CASE("stages of a page are as the commands show them") {
   Session session{{}};
   define(session);
   const Tables tables(data_of(page_of(session, "net(x, a, b)")));
-  for (const char* const stage : {"loops", "asm", "program"}) {
+  for (const char* const stage : {"loops", "asm", "cuda", "program"}) {
     std::string text;
     tables.each_line(stage, [&](int, const std::string& line) { text += line + "\n"; });
     INFO(stage);
     CHECK(session.eval("print(graph(net, x, a, b, stage=\"" + std::string(stage) + "\"))").output == text);
   }
+}
+
+// Run with a fake driver (tests/CMakeLists.txt).
+TEST_CASE("the page of a call on a card has CUDA C++ and PTX under its loops", "[.card]") {
+  Session session{{}};
+  define(session);
+  session.eval("x = x.cuda(); a = a.cuda(); b = b.cuda()");
+  const Tables tables(data_of(page_of(session, "net(x, a, b)")));
+  std::map<std::string, std::string> parents;
+  for (const Json& table : tables.all) {
+    const int parent = table["parent"].get<int>();
+    if (parent >= 0) parents[table["stage"]] = tables.all[static_cast<std::size_t>(parent)]["stage"];
+  }
+  CHECK(parents["cuda"] == "loops");
+  CHECK(parents["ptx"] == "loops");
+  CHECK(!parents.contains("llvm"));
+  std::set<int> nodes;
+  tables.each_line("cuda", [&](int line, const std::string&) { nodes.merge(tables.captured(line)); });
+  CHECK(nodes.size() == 7);  // mul, relu and add of each layer, and softmax
 }
 
 TEST_CASE("a fused graph that is given as it is has a page of its own nodes") {

@@ -1,5 +1,6 @@
 // Help: every page's examples run and print what the page says; every op and host function has a page.
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <set>
 
 #include "interpreter/values/natives.h"
@@ -44,6 +45,37 @@ TEST_CASE("examples of command pages run") {
     INFO(command->name);
     check_page(command->page);
   }
+}
+
+TEST_CASE("each command names what does the same in a program, which runs, or says why there is nothing") {
+  for (const Command* command : all_commands()) {
+    INFO(command->name);
+    const InPrograms& same = command->in_programs;
+    CHECK(same.expression.empty() != same.why_none.empty());
+    if (same.expression.empty()) continue;
+    Session session{{}};
+    session.eval("fn f(x) = x.cos() * 2; fn g(x) = x.sin() * 2; x = ones(3)");
+    const Result result = session.eval("same = " + std::string(same.expression));
+    INFO(result.diagnostics);
+    const bool needs_what_is_not_here = result.diagnostics.starts_with("DeviceError");
+    CHECK((result.status == Status::Done || result.status == Status::Quit || needs_what_is_not_here));
+    CHECK(session.eval("?:" + std::string(command->name)).output.find(same.expression) != std::string::npos);
+  }
+}
+
+TEST_CASE("functions do what commands do") {
+  Session session{{}};
+  session.eval("fn f(x) { y = x.exp() * x.exp(); if y.sum() > 0 { y = y.cos() }; return y * 2 }");
+  session.eval("x = ones(64)");
+  CHECK(session.eval("breaks(f, x)[0].reason").output == "'a condition on the elements of a tensor'\n");
+  CHECK(session.eval("print(find_nan(f, x))").output == session.eval(":nan f(x)").output);
+  CHECK(session.eval("\"softmax\" in [each.name for each in apropos(\"SOFTMAX\")]").output == "true\n");
+  CHECK(session.eval("timeit(() => f(x), () => x + 1).ratio > 0").output == "true\n");
+  CHECK(session.eval("html(print)").diagnostics.find("CaptureError: there is nothing to draw") == 0);
+  const std::string path = (std::filesystem::temp_directory_path() / "kiln-test-function.html").string();
+  CHECK(session.eval("html(f, x=x, path=\"" + path + "\")").output == "'" + path + "'\n");
+  CHECK(read_text(path).find("<title>f(x=f32[64])") != std::string::npos);
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("every op has a page with its signature and a sentence") {

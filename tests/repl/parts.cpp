@@ -7,6 +7,8 @@
 #include <clocale>
 #include <cstdio>
 #include <fstream>
+#include <set>
+#include <thread>
 
 #include "repl/columns.h"
 #include "repl/doctest.h"
@@ -14,8 +16,10 @@
 #include "repl/history.h"
 #include "repl/options.h"
 #include "repl/pasted.h"
+#include "repl/prompt_mark.h"
 #include "repl/screen.h"
 #include "repl/terminal.h"
+#include "repl/work_note.h"
 
 using namespace kiln::repl;
 
@@ -81,7 +85,7 @@ TEST_CASE("a wrong command line says what is wrong and what was meant") {
   CHECK(complaint({"test", "--check", "a.kiln"}) ==
         "`--check` goes with programs and `kiln fmt`, not with `kiln test`|");
   CHECK(complaint({"--backend", "warp"}) ==
-        "there is no backend `warp`|backends are fused, aot_eager and eager");
+        "there is no backend `warp`|backends are \"fused\", \"aot_eager\" and \"eager\"");
   CHECK(complaint({"-x"}).starts_with("there is no option `-x`"));
 }
 
@@ -103,6 +107,32 @@ TEST_CASE("history keeps whole entries, newest of equals, within its bound, in a
     CHECK(history.entries() == std::vector<std::string>{"b\\n", "a", "c", "d"});
   }
   CHECK(History(file.path, 2).entries() == std::vector<std::string>{"c", "d"});
+}
+
+TEST_CASE("sessions side by side lose nothing of each other's history, also while one shortens the file") {
+  const TemporaryFile file;
+  constexpr int kEach = 100;
+  constexpr std::size_t kMost = 400;
+  const auto write = [&](const std::string& name) {
+    for (int i = 0; i < kEach; ++i) {
+      // Each one reads, and now and then shortens, what all have written.
+      History history(file.path, kMost);
+      history.add(name + std::to_string(i));
+      history.add("again");
+    }
+  };
+  std::thread first(write, "a"), second(write, "b");
+  first.join();
+  second.join();
+  const std::vector<std::string> entries = History(file.path, kMost).entries();
+  CHECK(std::set<std::string>(entries.begin(), entries.end()).size() == 2 * kEach + 1);
+}
+
+TEST_CASE("an entry that was cut short by a kill does not take the next with it") {
+  const TemporaryFile file;
+  std::ofstream(file.path) << "whole\nhal";
+  History(file.path).add("next");
+  CHECK(History(file.path).entries() == std::vector<std::string>{"whole", "hal", "next"});
 }
 
 TEST_CASE("a history file that cannot be used is no obstacle") {
@@ -127,11 +157,27 @@ TEST_CASE("pasted transcripts lose prompts and results") {
   CHECK(split_pasted(">>> x = 1\n>>> x\n1\n") == std::vector<std::string>{"x = 1", "x"});
   CHECK(split_pasted("kiln> fn f(x) {\n  ...   x\n  ... }\nkiln> f(2)\n2") ==
         std::vector<std::string>{"fn f(x) {\n  x\n}", "f(2)"});
+  CHECK(split_pasted("kiln 9> fn f(x) {\n    ...   x\n    ... }\nkiln 10> f(2)\n2") ==
+        std::vector<std::string>{"fn f(x) {\n  x\n}", "f(2)"});
   CHECK(split_pasted(">>> f(1,\n  2)\n3") == std::vector<std::string>{"f(1,\n  2)"});
   CHECK(split_pasted(">>>\n>>> y") == std::vector<std::string>{"", "y"});
   // Shifts and texts that merely contain a prompt stay.
   CHECK(split_pasted("a >>> b") == std::vector<std::string>{"a >>> b"});
   CHECK(split_pasted(">>>x") == std::vector<std::string>{">>>x"});
+  CHECK(split_pasted("kiln 9 > 8") == std::vector<std::string>{"kiln 9 > 8"});
+  CHECK(split_pasted("kiln >8") == std::vector<std::string>{"kiln >8"});
+}
+
+TEST_CASE("prompts are as wide as their continuation") {
+  CHECK(prompt_mark(0) == "kiln> ");
+  CHECK(continuation_mark(0) == "  ... ");
+  CHECK(prompt_mark(18) == "kiln 18> ");
+  CHECK(continuation_mark(18) == "     ... ");
+  CHECK(prompt_length("kiln 18> x") == 9);
+  CHECK(prompt_length("kiln>") == 5);
+  CHECK(prompt_length(">>> x") == 4);
+  CHECK(prompt_length("kiln 18 > x") == 0);
+  CHECK(prompt_length("x") == 0);
 }
 
 TEST_CASE("examples are read from documentation") {
@@ -218,9 +264,20 @@ TEST_CASE("long lines wrap, wide characters are not cut") {
 
 TEST_CASE("the hint stands after the text and moves no cursor") {
   const Screen screen = laid_out("ab", 2, 10, "cd\ne");
-  CHECK(screen.rows == std::vector<std::string>{"> abcd", ". e"});
+  CHECK(screen.rows == std::vector<std::string>{"> abcd …"});
   CHECK(screen.cursor_row == 0);
   CHECK(screen.cursor_column == 4);
+  CHECK(laid_out("ab", 2, 10, "cdefgh").rows == std::vector<std::string>{"> abcdefgh"});
+  CHECK(laid_out("ab", 2, 10, "cdefghi").rows == std::vector<std::string>{"> abcdefg…"});
+  CHECK(laid_out("ab", 2, 10, "漢字漢字").rows == std::vector<std::string>{"> ab漢字…"});
+  CHECK(laid_out("ab", 2, 5, "cdefgh").rows == std::vector<std::string>{"> ab…"});
+}
+
+TEST_CASE("the terminal wraps full rows itself, so that it wraps them anew when its size changes") {
+  int row = 0;
+  CHECK(draw(laid_out("abcdef\ng", 0, 5), 0, 10, 5, row).find("> abc \rdef\x1b[K\r\n. g") !=
+        std::string::npos);
+  CHECK(draw(laid_out("ab漢", 0, 5), 0, 10, 5, row).find("> ab\x1b[K\r\n漢") != std::string::npos);
 }
 
 TEST_CASE("of a screen higher than the terminal the part around the cursor is drawn") {
@@ -244,4 +301,20 @@ TEST_CASE("NO_COLOR wins over CLICOLOR_FORCE") {
   setenv("CLICOLOR_FORCE", "0", 1);
   CHECK_FALSE(wants_color(-1));
   unsetenv("CLICOLOR_FORCE");
+}
+
+TEST_CASE("a note says the phase and the function that it is for") {
+  using kiln::timeline::Kind;
+  using kiln::timeline::Phase;
+  const Phase run{Kind::Run, "<prompt:1>"}, capture{Kind::Capture, "f"}, compile{Kind::Compile, "f"};
+  const Phase code{Kind::Compile, "fuse", 3, 7}, derivative{Kind::Compile, "differentiate"};
+  const Phase wait{Kind::Wait, "for compilation behind the program"};
+  const auto text = [](std::vector<Phase> phases) { return phase_text(phases); };
+  CHECK(text({}) == "running");
+  CHECK(text({run}) == "running");
+  CHECK(text({run, capture}) == "capturing f");
+  CHECK(text({run, capture, compile}) == "compiling f…");
+  CHECK(text({run, compile, code}) == "compiling f… 3/7 kernels");
+  CHECK(text({run, compile, derivative}) == "differentiating f");
+  CHECK(text({run, wait}) == "waiting for kernels");
 }

@@ -383,7 +383,7 @@ class Colour(unittest.TestCase):
         """What the program writes when both streams are a terminal."""
         master, slave = pty.openpty()
         process = subprocess.Popen([KILN, *arguments], stdin=slave, stdout=slave, stderr=slave,
-                                   env=environment(TERM="xterm-256color", **changes), cwd=FOLDER)
+                                   env=environment(**{"TERM": "xterm-256color", **changes}), cwd=FOLDER)
         os.close(slave)
         text = b""
         while True:
@@ -401,6 +401,19 @@ class Colour(unittest.TestCase):
     def test_colour_only_on_a_terminal(self):
         self.assertIn(b"\x1b[", self.on_terminal("-e", "nobody"))
         self.assertNotIn("\x1b[", kiln("-e", "nobody")[2])
+
+    def test_places_in_files_are_links(self):
+        path = write("with a blank.kiln", "x = 1\nnobody\n")
+        link = b"file://" + os.uname().nodename.encode() + path.replace(" ", "%20").encode() + b"#2"
+        linked = b"\x1b]8;;" + link + b"\x1b\\with a blank.kiln:2:1\x1b]8;;\x1b\\"
+        for shows in ({"FORCE_HYPERLINK": "1"}, {"VTE_VERSION": "7000"}, {"TERM_PROGRAM": "WezTerm"}):
+            self.assertIn(linked, self.on_terminal("with a blank.kiln", **shows))
+        for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"FORCE_HYPERLINK": "0"}):
+            text = self.on_terminal("with a blank.kiln", **{"VTE_VERSION": "7000", **more})
+            self.assertIn(b"with a blank.kiln:2:1", text)
+            self.assertNotIn(b"\x1b]8", text)
+        self.assertNotIn(b"\x1b]8", self.on_terminal("-e", "nobody", FORCE_HYPERLINK="1"))
+        self.assertNotIn("\x1b]8", kiln("with a blank.kiln", FORCE_HYPERLINK="1", CLICOLOR_FORCE="1")[2])
 
     def test_what_turns_it_off_and_on(self):
         self.assertNotIn(b"\x1b[", self.on_terminal("-e", "nobody", NO_COLOR="1"))

@@ -222,3 +222,10 @@ TEST_CASE("every command has a line, a group and a page whose examples run") {
     CHECK(talk(":help " + std::string(command->name)).find(command->summary) != std::string::npos);
   }
 }
+
+TEST_CASE("nonlocal means a variable of an entry before", "[session]") {
+  Session session{{}};
+  session.eval("n = 0");
+  CHECK(session.eval("fn count() { nonlocal n; n += 1 }\ncount()\nn").output == "1\n");
+  CHECK(session.eval("fn f() { nonlocal nothing; nothing = 1 }").diagnostics.starts_with("SyntaxError"));
+}

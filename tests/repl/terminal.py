@@ -3,6 +3,7 @@ Exits with 77 (skipped) when there is no tmux."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,7 @@ class Terminal:
 class Prompt(unittest.TestCase):
     def setUp(self):
         self.home = tempfile.mkdtemp()
+        self.settings = self.home + "/config/kiln/settings"
         self.terminal = None
 
     def tearDown(self):
@@ -82,16 +84,46 @@ class Prompt(unittest.TestCase):
         shutil.rmtree(self.home)
 
     def start(self, *arguments, **more):
+        """The prompt without numbers, unless the settings of the test say otherwise."""
+        if not os.path.exists(self.settings):
+            self.write_settings("numbers = off\n")
+        return self.start_as_is(*arguments, **more)
+
+    def start_as_is(self, *arguments, first="kiln>", **more):
         if self.terminal:
             self.terminal.close()
         self.terminal = Terminal(self.home, *arguments, **more)
-        self.terminal.wait("kiln>")
+        self.terminal.wait(first)
         return self.terminal
+
+    def write_settings(self, text):
+        os.makedirs(os.path.dirname(self.settings), exist_ok=True)
+        with open(self.settings, "w") as file:
+            file.write(text)
 
     def test_results_and_leaving(self):
         terminal = self.start()
         terminal.type("6 * 7").keys("Enter").wait("kiln> 6 * 7\n42\nkiln>")
         terminal.keys("C-d").wait("left with 0")
+
+    def test_numbers_of_entries(self):
+        terminal = self.start_as_is(first="kiln 1>")
+        terminal.type("6 * 7").keys("Enter").wait("kiln 1> 6 * 7\n42\nkiln 2>")
+        terminal.type("[_1,").keys("Enter").wait("kiln 2> [_1,\n    ...")
+        terminal.type("_1]").keys("Enter")
+        terminal.wait("kiln 2> [_1,\n    ...   _1]\n[42, 42]\nkiln 3>")
+        terminal.paste("kiln 17> 1 +\n     ... 1\n").keys("Enter").wait("kiln 3> 1 +\n    ... 1\n2\nkiln 4>")
+        terminal.type("nobody").keys("Enter").wait("--> <prompt:4>:1:1")
+
+    def test_settings_last(self):
+        terminal = self.start_as_is(first="kiln 1>")
+        terminal.type(":set numbers off").keys("Enter").wait("numbers is off here and in later sessions\nkiln>")
+        terminal.type("'a' * 30").keys("Enter").wait("a'\nkiln>")
+        self.start_as_is(first="kiln>").type(":set reset").keys("Enter").wait("kiln> :set reset\nkiln 2>")
+        self.write_settings("numbers = of\n")
+        self.start_as_is(first="kiln 1>", width=120).wait("config/kiln/settings:1: `numbers` takes on or off, not `of`")
+        self.write_settings("numbers = off\n")
+        self.start_as_is("--no-init", first="kiln 1>")
 
     def test_quit_with_a_code(self):
         self.start().type("exit(3)").keys("Enter").wait("left with 3")
@@ -133,6 +165,88 @@ class Prompt(unittest.TestCase):
         terminal.type("first = 1").enter().type("second = 2").keys("Enter").wait("kiln> second = 2\nkiln>")
         terminal.keys("C-r").type("fir").wait("(reverse-i-search)`fir': first = 1")
         terminal.enter().type("first + 1").keys("Enter").wait("kiln> first + 1\n2\nkiln>")
+
+    def test_up_searches_for_what_is_typed(self):
+        terminal = self.start()
+        for entry in ("size = 1", "fn f(x) {\n  x\n}", "fn g() = 2", "other = 3"):
+            terminal.paste(entry).enter()
+        terminal.type("fn").keys("Up").wait("kiln> fn g() = 2")
+        terminal.keys("Up").wait("kiln> fn f(x) {\n  ...   x\n  ... }")
+        terminal.keys("Down").wait("other = 3\nkiln> fn g() = 2")
+        terminal.keys("Down").type(" h() = 5").keys("Enter").wait("kiln> fn h() = 5\nkiln>")
+        terminal.type("h()").keys("Enter").wait("\n5\nkiln>")
+        terminal.keys("Up", "Up").wait("kiln> fn h() = 5")
+
+    def test_the_hint_of_several_lines_shows_the_first(self):
+        terminal = self.start()
+        terminal.paste("fn f(x) {\n  return x + 41\n}").enter().type("fn").wait("kiln> fn f(x) { …")
+        self.assertTrue(terminal.screen().endswith("kiln> fn f(x) { …"))
+        terminal.keys("Right").enter().type("f(1)").keys("Enter").wait("kiln> f(1)\n42\nkiln>")
+
+    def test_output_without_a_line_end_stays(self):
+        terminal = self.start()
+        terminal.type('print("begun", end="")').keys("Enter").wait('end="")\nbegun⏎\nkiln>')
+        terminal.type("!printf 'of the system'").keys("Enter").wait("system'\nof the system⏎\nkiln>")
+        terminal.type("1").keys("Enter").wait("kiln> 1\n1\nkiln>")
+
+    def test_another_size_while_typing(self):
+        terminal = self.start(width=60)
+        terminal.type("'abcdefghijklmnopqrstuvwxyz'").wait("kiln> 'abcdefghijklmnopqrstuvwxyz'")
+        terminal.tmux("resize-window", "-x", "20", "-y", "24")
+        terminal.wait("kiln> 'abcdefghijklm\nnopqrstuvwxyz'")
+        terminal.tmux("resize-window", "-x", "60", "-y", "24")
+        terminal.wait("kiln> 'abcdefghijklmnopqrstuvwxyz'")
+        self.assertEqual(terminal.screen().count("kiln>"), 1)
+        self.assertTrue(terminal.screen().startswith("Kiln "))
+
+    def test_clearing_the_screen(self):
+        terminal = self.start()
+        terminal.type("1 + 1").enter().type("x = [").enter().type("7]").keys("C-l").wait("kiln> x = [\n  ...   7]")
+        self.assertTrue(terminal.screen().startswith("kiln> x = ["), terminal.screen())
+        terminal.enter().type("x").keys("Enter").wait("kiln> x\n[7]\nkiln>")
+
+    def test_sessions_side_by_side_and_a_killed_one_keep_their_entries(self):
+        first = self.start()
+        self.terminal = None
+        second = self.start()
+        try:
+            first.type("of_first = 1").enter()
+            second.type("of_second = 2").enter()
+            first.type("while true { }").keys("Enter")
+            time.sleep(0.3)
+            shell = first.tmux("display-message", "-p", "#{pane_pid}").strip()
+            with open(f"/proc/{shell}/task/{shell}/children") as children:
+                os.kill(int(children.read().split()[0]), signal.SIGKILL)
+            first.wait("left with 137")
+            second.keys("C-d").wait("left with 0")
+        finally:
+            first.close()
+        third = self.start()
+        third.keys("Up").wait("kiln> while true { }")
+        third.keys("Up").wait("kiln> of_second = 2")
+        third.keys("Up").wait("kiln> of_first = 1")
+
+    def test_long_output_goes_through_a_pager(self):
+        log = self.home + "/paged"
+        pager = self.home + "/pager"
+        with open(pager, "w") as file:
+            file.write(f"#!/bin/sh\ncat > {log}\necho paged\n")
+        os.chmod(pager, 0o755)
+        terminal = self.start(height=8, PAGER=pager)
+        terminal.type("list(range(900))").keys("Enter").wait("paged\nkiln>")
+        with open(log) as file:
+            self.assertEqual(file.read(), str(list(range(900))) + "\n")
+        terminal.type("2 + 2").keys("Enter").wait("kiln> 2 + 2\n4\nkiln>")
+        terminal.type("print(list(range(900)))").keys("Enter").wait("898, 899]\nkiln>")
+        terminal.type(":set pager off").enter().type("list(range(899))").keys("Enter").wait("897, 898]\nkiln>")
+
+    def test_a_pager_that_is_left_or_is_not_there(self):
+        terminal = self.start(height=8, PAGER="less", LESS="RFX")
+        terminal.type("list(range(900))").keys("Enter").wait("\n:")
+        terminal.keys("C-c").keys("q").wait("kiln>")
+        terminal.type("2 + 2").keys("Enter").wait("kiln> 2 + 2\n4\nkiln>")
+        terminal = self.start(height=8, PAGER="/no/such/pager")
+        terminal.type("list(range(900))").keys("Enter").wait("898, 899]\nkiln>")
 
     def test_hint_taken_with_right(self):
         terminal = self.start()

@@ -241,13 +241,14 @@ TEST_CASE("convolutions have the same bits on any number of threads and in any b
   set_num_threads(threads);
 }
 
-// Large images are cut into stripes of rows.
+// Large images are cut into stripes of rows, signals into parts.
 TEST_CASE("convolutions of large images are those of f64, on any number of threads", "[conv]") {
   const int threads = num_threads();
   const Case cases[] = {
       {{2, 64, 96, 80}, {64, 64, 3, 3}, {1, 1}, {1, 1}},
       {{1, 64, 97, 80}, {64, 64, 5, 3}, {1, 1}, {0, 1}, {2, 1}},
       {{1, 32, 200, 100}, {64, 32, 5, 5}, {2, 1}, {3, 2}},
+      {{1, 32, 1, 32001}, {32, 32, 1, 9}, {1, 1}, {0, 4}, {1, 3}},
   };
   for (const Case& c : cases) {
     const Tensor x = noise(c.x, DType::F64, 1), weight = noise(c.weight, DType::F64, 2);

@@ -57,7 +57,7 @@ std::vector<Tensor> widened(const std::vector<Tensor>& inputs, const Sample& sam
 TEST_CASE("every row has samples", "[rules]") {
   for (const Op* op : OpTable::get().ops()) {
     INFO(op->name());
-    CHECK_FALSE(samples_of(*op).empty());
+    CHECK(samples_of(*op).empty() == is_half(*op));
   }
 }
 

@@ -388,10 +388,13 @@ bool leaves_elements(const Op& op) {
   return op.name() == "empty" || op.name() == "empty_like" || op.name() == "new_empty";
 }
 
+bool is_half(const Op& op) { return op.name() == "allreduce_start" || op.name() == "allreduce_wait"; }
+
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();
-  for (const auto* family : {&place_samples(), &factor_samples(), &layer_samples(), &composed_samples()}) {
+  for (const auto* family :
+       {&place_samples(), &factor_samples(), &layer_samples(), &composed_samples(), &collective_samples()}) {
     const auto known = family->find(op.name());
     if (known != family->end()) return known->second();
   }

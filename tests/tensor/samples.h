@@ -28,6 +28,9 @@ std::vector<Sample> samples_of(const Op& op);
 // Does the op leave its elements as the memory was?
 bool leaves_elements(const Op& op);
 
+// Is it one half of another row, which is tested in its place? A token stands for what was begun once.
+bool is_half(const Op& op);
+
 // Those of the families that move elements; such an op without an entry has none.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_samples();
 // Those of rows without rules of their own.
@@ -36,5 +39,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& composed
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples();
 // Those of convolutions, pooling and attention.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_samples();
+// Those of collectives.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& collective_samples();
 
 }  // namespace kiln::testing

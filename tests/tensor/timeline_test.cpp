@@ -114,4 +114,36 @@ TEST_CASE("one recording at a time", "[timeline]") {
 }
 
 }  // namespace
+TEST_CASE("phases under way are seen from other threads, with the parts that are done", "[timeline]") {
+  const auto names = [](const PhaseWatch& watch) {
+    std::string text;
+    std::thread([&] {
+      for (const Phase& each : watch.open())
+        text += each.name +
+                (each.parts > 0 ? std::to_string(each.done) + "/" + std::to_string(each.parts) : "") + " ";
+    }).join();
+    return text;
+  };
+  {
+    const PhaseWatch watch;
+    CHECK(names(watch).empty());
+    const Span outer(Kind::Capture, "outer");
+    {
+      const Span inner(Kind::Compile, "inner");
+      const Parts parts(3);
+      std::thread([&] {
+        const Span elsewhere(Kind::Compile, "elsewhere");
+        parts.are_done(2);
+      }).join();
+      CHECK(names(watch) == "outer inner2/3 ");
+      Recording recording(Detail::Phases);
+      const Span recorded(Kind::Compile, "recorded");
+      CHECK(names(watch) == "outer inner2/3 recorded ");
+    }
+    CHECK(names(watch) == "outer ");
+  }
+  const Span after(Kind::Compile, "after");
+  CHECK_FALSE(is_compiling());
+}
+
 }  // namespace kiln::timeline

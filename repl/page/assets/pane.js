@@ -47,6 +47,7 @@ class Pane {
     for (let i = first; i < this.entries.length; ++i) {
       const text = this.entries[i].text;
       const isHeading = (stage === "asm" && /^# \w/.test(text)) || (stage === "llvm" && /^; \w/.test(text)) ||
+                        (/cuda|ptx/.test(stage) && /^\/\/ kernel_/.test(text)) ||
                         (stage === "source" && /^## /.test(text));
       if (isHeading) {
         if (heading >= 0) this.entries[heading].until = i;

@@ -1,12 +1,12 @@
 // Colours of a line, by what its words are in any of the stages.
 const escapeHtml = text => text.replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}[c]));
 
-const kCommentOf = {source: /(^|\s)#.*$/, asm: /(^|\s)#.*$/, llvm: /(^|\s);.*$/};
+const kCommentOf = {source: /(^|\s)#.*$/, asm: /(^|\s)#.*$/, llvm: /(^|\s);.*$/, cuda: /(^|\s)\/\/.*$/, ptx: /(^|\s)\/\/.*$/};
 const kWords = new RegExp([
   "(?<name>%[\\w.]+)",
   "(?<label>^[\\w.]+:|\\.L\\w+)",
   "(?<type>\\b(?:f16|f32|f64|bf16|i8|i16|i32|i64|u8|bool|float|double|ptr|half|void)\\b(?:\\[[^\\]]*\\])?|<\\d+ x \\w+>)",
-  "(?<key>\\b(?:graph|kernel|for|return|fn|struct|if|else|save|write|program|buffers|load|store|in|define|ret|br|call|phi|rows|of|threads|vectors|launch|alias|copies|constant|grad|saved|parameter|import|from|while|not|and|or)\\b)",
+  "(?<key>\\b(?:graph|kernel|for|return|fn|struct|const|extern|auto|__global__|if|else|save|write|program|buffers|load|store|in|define|ret|br|call|phi|rows|of|threads|vectors|launch|alias|copies|constant|grad|saved|parameter|import|from|while|not|and|or)\\b)",
   "(?<number>(?<![\\w.])-?(?:0x[0-9a-fA-F]+|\\d+(?:\\.\\d+)?(?:e[-+]?\\d+)?)\\b)",
   '(?<string>"[^"]*")',
 ].join("|"), "g");

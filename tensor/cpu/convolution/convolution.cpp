@@ -118,6 +118,7 @@ struct Matrices {
     parallel_for(shape.batch * shape.groups, 1, [&](std::int64_t begin, std::int64_t end) {
       const Scratch<T> unrolled = columns();
       for (std::int64_t i = begin; i < end; ++i) {
+        check_interrupt();
         const std::int64_t group = i % shape.groups;
         T* out = y + i * result_size;
         gather_columns(shape, x + i * image_size, unrolled.get());
@@ -137,6 +138,7 @@ struct Matrices {
     parallel_for(shape.batch * shape.groups, 1, [&](std::int64_t begin, std::int64_t end) {
       const Scratch<T> unrolled = columns();
       for (std::int64_t i = begin; i < end; ++i) {
+        check_interrupt();
         multiply_one({weight + i % shape.groups * weight_size, 1, depth}, {y + i * result_size, plane, 1},
                      unrolled.get(), depth, plane, shape.out_channels);
         scatter_columns(shape, unrolled.get(), x + i * image_size);
@@ -159,6 +161,7 @@ struct Matrices {
         T* sum = sums.get() + block * whole + group * weight_size;
         const std::int64_t last = std::min(shape.batch, (block + 1) * blocks.length);
         for (std::int64_t n = block * blocks.length; n < last; ++n) {
+          check_interrupt();
           const std::int64_t i = n * shape.groups + group;
           gather_columns(shape, x + i * image_size, unrolled.get());
           multiply_one({y + i * result_size, plane, 1}, {unrolled.get(), 1, plane}, product.get(),

@@ -74,50 +74,61 @@ class Runner {
 
 // ---- Cutting an image into stripes -----------------------------------------------------------------------
 
-// Rows of an image and of its result that one primitive takes.
+// Neighbouring rows of an image and of its result that one primitive takes; columns where there is one row.
 struct Stripe {
   ConvShape shape;
-  std::int64_t image_row = 0, result_row = 0;  // the first ones
+  std::int64_t image_first = 0, result_first = 0;  // elements before, in a plane
 };
 
+// Along which dimension an image is cut.
+std::size_t cut_dim(const ConvShape& shape) { return shape.in[0] == 1 && shape.out[0] == 1 ? 1 : 0; }
+
 // The image's rows that rows [begin, end) of the result are made of.
-Stripe stripe_of_result(ConvShape shape, std::int64_t begin, std::int64_t end) {
-  const std::int64_t reach = (shape.kernel[0] - 1) * shape.dilation[0] + 1;
-  const std::int64_t start = begin * shape.stride[0] - shape.padding[0];
-  const std::int64_t first = std::clamp<std::int64_t>(start, 0, shape.in[0]);
+Stripe stripe_of_result(ConvShape shape, std::size_t d, std::int64_t begin, std::int64_t end) {
+  const std::int64_t reach = (shape.kernel[d] - 1) * shape.dilation[d] + 1;
+  const std::int64_t start = begin * shape.stride[d] - shape.padding[d];
+  const std::int64_t first = std::clamp<std::int64_t>(start, 0, shape.in[d]);
   const std::int64_t last =
-      std::clamp((end - 1) * shape.stride[0] - shape.padding[0] + reach, first, shape.in[0]);
-  shape.in[0] = last - first;
-  shape.out[0] = end - begin;
-  shape.padding[0] = first - start;
-  return {shape, first, begin};
+      std::clamp((end - 1) * shape.stride[d] - shape.padding[d] + reach, first, shape.in[d]);
+  shape.in[d] = last - first;
+  shape.out[d] = end - begin;
+  shape.padding[d] = first - start;
+  const std::int64_t image = d == 1 ? 1 : shape.in[1], result = d == 1 ? 1 : shape.out[1];
+  return {shape, first * image, begin * result};
 }
 
 // The result's rows that reach rows [begin, end) of the image. The stride is 1.
-Stripe stripe_of_image(ConvShape shape, std::int64_t begin, std::int64_t end) {
-  const std::int64_t reach = (shape.kernel[0] - 1) * shape.dilation[0] + 1;
-  const std::int64_t first = std::clamp<std::int64_t>(begin + shape.padding[0] - reach + 1, 0, shape.out[0]);
-  const std::int64_t last = std::clamp(end + shape.padding[0], first, shape.out[0]);
-  shape.padding[0] += begin - first;
-  shape.in[0] = end - begin;
-  shape.out[0] = last - first;
-  return {shape, begin, first};
+Stripe stripe_of_image(ConvShape shape, std::size_t d, std::int64_t begin, std::int64_t end) {
+  const std::int64_t reach = (shape.kernel[d] - 1) * shape.dilation[d] + 1;
+  const std::int64_t first = std::clamp<std::int64_t>(begin + shape.padding[d] - reach + 1, 0, shape.out[d]);
+  const std::int64_t last = std::clamp(end + shape.padding[d], first, shape.out[d]);
+  shape.padding[d] += begin - first;
+  shape.in[d] = end - begin;
+  shape.out[d] = last - first;
+  const std::int64_t image = d == 1 ? 1 : shape.in[1], result = d == 1 ? 1 : shape.out[1];
+  return {shape, begin * image, first * result};
 }
 
-// How an image is cut, by the sizes alone: a small one is not, a large one so that threads can share it.
+// How an image is cut, by the sizes alone: a small one is not, a large one so that threads can share it, and
+// a larger one so that Ctrl-C, which is seen between stripes, has not to wait.
 std::vector<Stripe> stripes_of(Kind kind, const ConvShape& shape) {
   constexpr std::int64_t kWork = std::int64_t{1} << 27;  // multiply-adds of a stripe
-  constexpr std::int64_t kMost = 8, kFewestRows = 8;
-  const std::int64_t rows = kind == Kind::Input ? shape.in[0] : shape.out[0];
+  constexpr std::int64_t kMostWork = std::int64_t{1} << 30;
+  constexpr std::int64_t kMost = 8, kFewest[] = {8, 1024};
+  const std::size_t d = cut_dim(shape);
+  const std::int64_t rows = kind == Kind::Input ? shape.in[d] : shape.out[d];
   const std::int64_t work = shape.weights() * shape.out_plane();
-  const std::int64_t count = std::min({work / kWork, kMost, rows / kFewestRows});
-  if (count <= 1 || (kind == Kind::Input && shape.stride[0] != 1)) return {{shape, 0, 0}};
+  // Each stripe has a gradient of the weight of its own, which takes memory.
+  const std::int64_t wanted =
+      std::max(std::min(work / kWork, kMost), kind == Kind::Weight ? 0 : work / kMostWork);
+  const std::int64_t count = std::min(wanted, rows / kFewest[d]);
+  if (count <= 1 || (kind == Kind::Input && shape.stride[d] != 1)) return {{shape, 0, 0}};
   std::vector<Stripe> stripes;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto cut = kind == Kind::Input ? stripe_of_image : stripe_of_result;
-    stripes.push_back(cut(shape, i * rows / count, (i + 1) * rows / count));
+    stripes.push_back(cut(shape, d, i * rows / count, (i + 1) * rows / count));
     const ConvShape& each = stripes.back().shape;
-    if (each.in[0] == 0 || each.out[0] == 0) return {{shape, 0, 0}};  // all of it padding
+    if (each.in[d] == 0 || each.out[d] == 0) return {{shape, 0, 0}};  // all of it padding
   }
   return stripes;
 }
@@ -127,7 +138,8 @@ class Cut {
  public:
   Cut(Kind kind, DType dtype, const ConvShape& shape, bool bias = false)
       : shape_(shape), item_(static_cast<std::int64_t>(size_of(dtype))), stripes_(stripes_of(kind, shape)) {
-    piece_ = {kind, dtype == DType::BF16 ? dnnl_bf16 : dnnl_f32, bias, {}, shape.in[0], shape.out[0]};
+    piece_ = {
+        kind, dtype == DType::BF16 ? dnnl_bf16 : dnnl_f32, bias, {}, shape.in_plane(), shape.out_plane()};
   }
   // The plans of all stripes of so many images at once; empty when one has none.
   std::vector<std::shared_ptr<const Plan>> plans(std::int64_t images) const {
@@ -146,22 +158,20 @@ class Cut {
   std::int64_t at(Part part, std::int64_t n, std::int64_t stripe) const {
     const Stripe& cut = stripes_[static_cast<std::size_t>(stripe)];
     const std::int64_t before =
-        part == kImage
-            ? n * shape_.groups * shape_.in_channels * shape_.in_plane() + cut.image_row * shape_.in[1]
-            : n * shape_.groups * shape_.out_channels * shape_.out_plane() + cut.result_row * shape_.out[1];
+        part == kImage ? n * shape_.groups * shape_.in_channels * shape_.in_plane() + cut.image_first
+                       : n * shape_.groups * shape_.out_channels * shape_.out_plane() + cut.result_first;
     return item_ * before;
   }
-  // Hands out what a stripe of an image gives, of an image or of its result: some rows of each channel.
+  // Hands out what a stripe of an image gives, of an image or of its result: neighbours of each channel.
   void hand_out(std::int64_t n, std::int64_t stripe, ResultPieces* pieces) const {
     if (pieces == nullptr) return;
     const bool is_image = piece_.kind == Kind::Input;
     const std::int64_t channels = shape_.groups * (is_image ? shape_.in_channels : shape_.out_channels);
     const std::int64_t plane = is_image ? shape_.in_plane() : shape_.out_plane();
     if (stripes_.size() == 1) return pieces->piece(n * channels * plane, (n + 1) * channels * plane);
-    const std::int64_t width = is_image ? shape_.in[1] : shape_.out[1];
     const Stripe& cut = stripes_[static_cast<std::size_t>(stripe)];
-    const std::int64_t first = (is_image ? cut.image_row : cut.result_row) * width;
-    const std::int64_t count = (is_image ? cut.shape.in[0] : cut.shape.out[0]) * width;
+    const std::int64_t first = is_image ? cut.image_first : cut.result_first;
+    const std::int64_t count = is_image ? cut.shape.in_plane() : cut.shape.out_plane();
     for (std::int64_t c = n * channels; c < (n + 1) * channels; ++c)
       pieces->piece(c * plane + first, c * plane + first + count);
   }
@@ -198,6 +208,7 @@ bool through_weights(Kind kind, const ConvShape& shape, DType dtype, const std::
   parallel_for(images * cut.stripes(), 1, [&](std::int64_t begin, std::int64_t end) {
     std::optional<Runner> runner;
     for (std::int64_t task = begin; task < end; ++task) {
+      check_interrupt();
       const std::int64_t n = task % images, stripe = task / images;
       if (task == begin || n == 0) {
         const auto place = static_cast<std::size_t>(stripe);
@@ -236,6 +247,7 @@ bool convolve_weight(const ConvShape& shape, DType dtype, const std::byte* x, co
   float* gradients = sums ? reinterpret_cast<float*>(sums->data()) : weight;
   parallel_for(count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
+      check_interrupt();
       const std::int64_t block = task / cut.stripes(), stripe = task % cut.stripes();
       Runner runner(*(block + 1 == blocks.count ? last : plans)[static_cast<std::size_t>(stripe)]);
       const std::int64_t first = block * blocks.length;

@@ -51,8 +51,8 @@ struct Layouts {
     const dnnl_dims_t weights = {s.out_channels, s.in_channels, s.kernel[0], s.kernel[1]};
     const dnnl_dims_t grouped = {s.groups, s.out_channels, s.in_channels, s.kernel[0], s.kernel[1]};
     const dnnl_dims_t channels = {s.groups * s.out_channels};
-    planes(kImage, image, piece.image_rows, piece.type);
-    planes(kResult, result, piece.result_rows, piece.type);
+    planes(kImage, image, piece.image_plane, piece.type);
+    planes(kResult, result, piece.result_plane, piece.type);
     const int rank = s.groups == 1 ? 4 : 5;
     const auto& kernels = s.groups == 1 ? weights : grouped;
     const dnnl_data_type_t type = piece.kind == Kind::Weight ? dnnl_f32 : piece.type;
@@ -64,9 +64,8 @@ struct Layouts {
   }
 
  private:
-  // Planes of `rows` rows, of which the convolution has some.
-  void planes(Part part, const dnnl_dims_t sizes, std::int64_t rows, dnnl_data_type_t type) {
-    const std::int64_t plane = rows * sizes[3];
+  // Planes of so many elements, of which the convolution has some rows, or a part of the only row.
+  void planes(Part part, const dnnl_dims_t sizes, std::int64_t plane, dnnl_data_type_t type) {
     const dnnl_dims_t strides = {sizes[1] * plane, plane, sizes[3], 1};
     check(api()->memory_desc_init_by_strides(&plain[part], 4, sizes, type, strides));
     check(api()->memory_desc_init_by_tag(&any[part], 4, sizes, type, dnnl_format_tag_any));

@@ -21,13 +21,13 @@ struct Names {
   Part out;
 };
 
-// What one primitive computes: whole images, or a stripe of rows out of planes that have more.
+// What one primitive computes: whole images, or a stripe out of planes that have so many elements.
 struct Piece {
   Kind kind = Kind::Forward;
   dnnl_data_type_t type = dnnl_f32;  // of all but a gradient of the weight, which is f32
   bool bias = false;
   ConvShape shape;  // of the stripe; the batch is that of the primitive
-  std::int64_t image_rows = 0, result_rows = 0;
+  std::int64_t image_plane = 0, result_plane = 0;
   friend auto operator<=>(const Piece&, const Piece&) = default;
 };
 

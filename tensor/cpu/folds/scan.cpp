@@ -75,12 +75,14 @@ struct Direct {
       own[r] = run[r];
       offset[r] = before[r];
     }
-    for (std::int64_t i = 0; i < count; ++i) {
-      for (std::size_t r = 0; r < kCount; ++r) {
-        own[r] = C::apply(own[r], static_cast<Carry>(in[r][i]));
-        out[r][i] = static_cast<T>(C::after(offset[r], own[r]));
+    in_pieces(static_cast<std::size_t>(count), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        for (std::size_t r = 0; r < kCount; ++r) {
+          own[r] = C::apply(own[r], static_cast<Carry>(in[r][i]));
+          out[r][i] = static_cast<T>(C::after(offset[r], own[r]));
+        }
       }
-    }
+    });
     for (std::size_t r = 0; r < kCount; ++r) run[r] = own[r];  // a copy of bytes would keep one as an integer
   }
   // The next elements of sequences that lie side by side.
@@ -273,6 +275,7 @@ void scan_columns(const Elements& elements, const SequenceShape& shape, std::int
     std::fill_n(run, width, C::template kStart<Carry>);
     std::int64_t at = unit / strips * shape.count * shape.inner + first;
     for (std::int64_t i = 0; i < shape.count; ++i, at += shape.inner) {
+      check_interrupt();
       if (i % length == 0) {
         for (std::int64_t w = 0; w < width; ++w) {
           if (i > 0) before[w].take(run[w], i / length);

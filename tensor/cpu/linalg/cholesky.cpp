@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/library_call.h"
 #include "tensor/cpu/linalg/matrices.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
@@ -68,10 +69,13 @@ Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
     T* out = result.writable<T>();
     each_matrix(matrices.count(), 0.4 * n * static_cast<double>(elements), [&](Scratch& memory) {
       return [&, l = memory.take<T>(elements)](std::int64_t i) {
+        const auto factorize = [n, l] { return Lapack<T>::get().potrf('L', n, l, n); };
         // The upper triangle read transposed is the lower one, and u is l.t().
         upper ? matrices.read_transposed(i, l) : matrices.read(i, l);
         infos[static_cast<std::size_t>(i)] =
-            n <= kSmall ? factorize_small(n, l) : Lapack<T>::get().potrf('L', n, l, n);
+            n <= kSmall
+                ? factorize_small(n, l)
+                : call_library(memory, static_cast<double>(n) * static_cast<double>(elements) / 3, factorize);
         clear_above_diagonal(n, l);
         if (upper) {
           std::copy_n(l, elements, out + i * elements);

@@ -5,6 +5,7 @@
 #include "tensor/cpu/linalg/divide_conquer.h"
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/library_call.h"
 #include "tensor/cpu/linalg/matrices.h"
 #include "tensor/cpu/linalg/reflectors.h"
 #include "tensor/cpu/linalg/spectral.h"
@@ -38,7 +39,7 @@ void write_view(const MatrixView<T>& from, int rows, int columns, T* to) {
 template <class T>
 class SmallEigen {
  public:
-  SmallEigen(int n, bool vectors, Scratch& memory) : job_(vectors ? 'V' : 'N'), n_(n) {
+  SmallEigen(int n, bool vectors, Scratch& memory) : job_(vectors ? 'V' : 'N'), n_(n), memory_(&memory) {
     a_ = memory.take<T>(std::int64_t{n} * n);
     values_ = memory.take<T>(n);
     if (n == 0) return;
@@ -55,13 +56,16 @@ class SmallEigen {
     copy_matrix(from.data, from.row, from.column, n_, n_, a_);
     for (std::int64_t j = 0; j < n_; ++j)
       if (!std::isfinite(largest_magnitude(a_ + j * n_ + j, n_ - j))) return kNotFinite;
-    return n_ == 0 ? 0 : call(work_, size_, integers_, integers_size_);
+    if (n_ == 0) return 0;
+    return call_library(*memory_, 1.5 * n_ * n_ * n_, [self = *this] {
+      return self.call(self.work_, self.size_, self.integers_, self.integers_size_);
+    });
   }
   const T* values() const { return values_; }
   void write_vectors(T* to) const { write_matrix(a_, n_, n_, n_, to); }
 
  private:
-  int call(T* work, int size, int* integers, int integers_size) {
+  int call(T* work, int size, int* integers, int integers_size) const {
     return Lapack<T>::get().syevd(job_, 'L', n_, a_, n_, values_, work, size, integers, integers_size);
   }
   char job_;
@@ -71,6 +75,7 @@ class SmallEigen {
   T *a_, *values_;
   T* work_ = nullptr;
   int* integers_ = nullptr;
+  Scratch* memory_;
 };
 
 // With vectors: those of the tridiagonal matrix, which threads then reflect back.

@@ -34,6 +34,11 @@ class Scratch {
     blocks_.emplace_back(memory::take_block(bytes), bytes);
     return static_cast<T*>(blocks_.back().first);
   }
+  // From now on the pieces of another one live as long as this.
+  void take_over(Scratch& other) {
+    blocks_.insert(blocks_.end(), other.blocks_.begin(), other.blocks_.end());
+    other.blocks_.clear();
+  }
 
  private:
   std::vector<std::pair<void*, std::size_t>> blocks_;
@@ -161,7 +166,10 @@ template <class F>
 void each_piece(int pieces, double work, const F& f) {
   constexpr double kWorthSharing = 1e6;
   parallel_for(pieces, work < kWorthSharing ? pieces : 1, [&](std::int64_t begin, std::int64_t end) {
-    for (auto piece = static_cast<int>(begin); piece < end; ++piece) f(piece);
+    for (auto piece = static_cast<int>(begin); piece < end; ++piece) {
+      check_interrupt();
+      f(piece);
+    }
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/library_call.h"
 #include "tensor/cpu/linalg/matrices.h"
 
 namespace kiln::cpu {
@@ -14,7 +15,7 @@ template <class T>
 class Householder {
  public:
   Householder(int m, int n, int columns, Scratch& memory)
-      : m_(m), n_(n), columns_(columns), leading_(std::max(m, 1)) {
+      : m_(m), n_(n), columns_(columns), leading_(std::max(m, 1)), memory_(&memory) {
     const int wide = std::max(n, columns);
     a_ = memory.take<T>(std::int64_t{leading_} * wide);
     tau_ = memory.take<T>(order());
@@ -28,7 +29,10 @@ class Householder {
   int order() const { return std::min(m_, n_); }
   void read(const MatrixView<T>& from) { copy_matrix(from.data, from.row, from.column, m_, n_, a_); }
   void factorize() {
-    if (order() > 0) Lapack<T>::get().geqrf(m_, n_, a_, leading_, tau_, work_, size_);
+    if (order() == 0) return;
+    call_library(*memory_, 2.0 * m_ * n_ * order(), [h = *this] {
+      return Lapack<T>::get().geqrf(h.m_, h.n_, h.a_, h.leading_, h.tau_, h.work_, h.size_);
+    });
   }
   // After `factorize`: the first `rows` rows of r, row-major.
   void write_r(int rows, T* to) const {
@@ -38,7 +42,9 @@ class Householder {
   // After that: the columns of q from `first` on, row-major.
   void write_q(int first, T* to) {
     if (m_ == 0 || columns_ == 0) return;
-    Lapack<T>::get().orgqr(m_, columns_, order(), a_, leading_, tau_, work_, size_);
+    call_library(*memory_, 2.0 * m_ * columns_ * order(), [h = *this] {
+      return Lapack<T>::get().orgqr(h.m_, h.columns_, h.order(), h.a_, h.leading_, h.tau_, h.work_, h.size_);
+    });
     write_matrix(a_ + std::ptrdiff_t{first} * leading_, leading_, m_, columns_ - first, to);
   }
 
@@ -48,6 +54,7 @@ class Householder {
   T* a_;
   T* tau_;
   T* work_;
+  Scratch* memory_;
 };
 
 double householder_work(int m, int n, int columns) {

@@ -4,6 +4,7 @@
 
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/library_call.h"
 #include "tensor/cpu/linalg/matrices.h"
 #include "tensor/cpu/linalg/spectral.h"
 
@@ -16,7 +17,7 @@ template <class T>
 class Svd {
  public:
   Svd(int m, int n, bool vectors, Scratch& memory)
-      : job_(vectors ? 'S' : 'N'), m_(m), n_(n), k_(std::min(m, n)) {
+      : job_(vectors ? 'S' : 'N'), m_(m), n_(n), k_(std::min(m, n)), memory_(&memory) {
     a_ = memory.take<T>(std::int64_t{m} * n);
     s_ = memory.take<T>(k_);
     u_ = memory.take<T>(vectors ? std::int64_t{m} * k_ : 1);
@@ -31,7 +32,9 @@ class Svd {
   int factorize(const MatrixView<T>& from) {
     copy_matrix(from.data, from.row, from.column, m_, n_, a_);
     if (k_ == 0) return 0;
-    return std::isfinite(largest_magnitude(a_, std::int64_t{m_} * n_)) ? call(work_, size_) : kNotFinite;
+    if (!std::isfinite(largest_magnitude(a_, std::int64_t{m_} * n_))) return kNotFinite;
+    return call_library(*memory_, 4.0 * m_ * n_ * k_,
+                        [self = *this] { return self.call(self.work_, self.size_); });
   }
   const T* values() const { return s_; }
   void write_vectors(T* to_u, T* to_vh) const {
@@ -40,7 +43,7 @@ class Svd {
   }
 
  private:
-  int call(T* work, int size) {
+  int call(T* work, int size) const {
     return Lapack<T>::get().gesdd(job_, m_, n_, a_, m_, s_, u_, m_, vh_, k_, work, size, integers_);
   }
   char job_;
@@ -49,6 +52,7 @@ class Svd {
   T *a_, *s_, *u_, *vh_;
   T* work_ = nullptr;
   int* integers_;
+  Scratch* memory_;
 };
 
 }  // namespace

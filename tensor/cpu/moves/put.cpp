@@ -52,6 +52,7 @@ void put_places(T* out, const T* in, std::int64_t spread, const Places& places, 
       const std::int64_t o = task / shares.ranges;
       const std::int64_t low = shares.low + range * shares.width;
       for (std::int64_t m = 0; m < middle; ++m) {
+        check_interrupt();
         if (shares.ranges > 1 && (all[m] < low || all[m] >= low + shares.width)) continue;
         T* to = out + places.outer[at(o)] + all[m] * places.step;
         const T* from = in + (o * middle + m) * inner * spread;
@@ -98,6 +99,7 @@ class Regions {
     out += places_.outer[0] + places_.inner[0] + low_ * step;
     parallel_for(regions_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t region = begin; region < end; ++region) {
+        check_interrupt();
         T* to = out + (region << shift_) * step;
         const std::int64_t last = region + 1 < regions_ ? starts_[at((region + 1) * chunks_)] : count_;
         for (std::int64_t i = starts_[at(region * chunks_)]; i < last; ++i)

@@ -33,6 +33,7 @@ void run_together(const RunningJob<Order>& job, std::int64_t row) {
   std::int64_t places[kRows] = {};
   std::fill_n(best, kRows, std::numeric_limits<Key>::min());
   for (std::int64_t i = 0; i < count; ++i) {
+    check_interrupt();
     for (std::int64_t r = 0; r < kRows; ++r) {
       const std::int64_t at = (row + r) * count + i;
       const Key element = job.from[at], key = job.order(element);
@@ -67,6 +68,7 @@ void run_columns(const RunningJob<Order>& job, std::int64_t begin, std::int64_t 
     std::copy_n(job.from + at, width, job.values + at);
     std::fill_n(job.places + at, width, 0);
     for (std::int64_t i = 1; i < count; ++i) {
+      check_interrupt();
       const Key* before = job.values + at;
       const std::int64_t* places_before = job.places + at;
       at += inner;

@@ -44,6 +44,7 @@ SortedGroups sorted_rows(const Tensor& matrix) {
   visit_dtype(matrix.dtype(), [&]<class T>() {
     const T* x = matrix.data<T>();
     const auto compare = [=](std::int64_t a, std::int64_t b) {
+      check_interrupt();
       for (std::int64_t j = 0; j < columns; ++j) {
         const int which = compare_elements(x[a * columns + j], x[b * columns + j]);
         if (which != 0) return which;
@@ -115,7 +116,9 @@ Tensor run_numbers(const Tensor& starts) {
   const bool* begins = starts.data<bool>();
   auto* to = numbers.writable<std::int64_t>();
   std::int64_t number = -1;
-  for (std::int64_t i = 0; i < starts.numel(); ++i) to[i] = number += begins[i] ? 1 : 0;
+  in_pieces(static_cast<std::size_t>(starts.numel()), kPieceOfValues, [&](std::size_t from, std::size_t end) {
+    for (std::size_t i = from; i < end; ++i) to[i] = number += begins[i] ? 1 : 0;
+  });
   return numbers;
 }
 
@@ -124,7 +127,9 @@ void lengths_of(const Tensor& result, const Tensor& places, std::int64_t end) {
   const std::int64_t count = places.numel();
   const auto* from = places.data<std::int64_t>();
   auto* to = result.writable<std::int64_t>();
-  for (std::int64_t i = 0; i < count; ++i) to[i] = (i + 1 < count ? from[i + 1] : end) - from[i];
+  parallel_for(count, std::int64_t{1} << 15, [=](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) to[i] = (i + 1 < count ? from[i + 1] : end) - from[i];
+  });
 }
 
 void unique(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {

@@ -31,6 +31,7 @@ void multiply_in_turn(const Product<T>& product, T* c, std::int64_t ldc, std::in
   for (std::int64_t j = 0; j < n; j += kBlock) {
     const std::int64_t width = std::min(kBlock, n - j);
     for (std::int64_t p = 0; p < k; p += kBlock) {
+      check_interrupt();
       const std::int64_t depth = std::min(kBlock, k - p);
       for (std::int64_t column = 0; column < width; ++column) {
         const T* from = product.b.data + p * product.b.row + (j + column) * product.b.column;

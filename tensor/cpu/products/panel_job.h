@@ -248,6 +248,7 @@ class Job {
     const Range rows = left_.all().part(block, grid_.blocks);
     const Range columns = right_.all().part(task % grid_.groups, grid_.groups);
     for (std::int64_t part = parts.begin; part < parts.end; ++part) {
+      check_interrupt();
       const Block some{product, rows, depth_.part(part), own.left.data()};
       lay_left(some);
       switch (laying_) {

@@ -192,6 +192,7 @@ class Job {
     const Laid mine = laid_in(thread.own, first, last - first);
     if (!lay(own(), lines_of(product, !left_is_shared_), first, last, mine)) return false;
     for (std::int64_t i = begin; i < end; ++i) {
+      check_interrupt();
       if (left_is_shared_)
         multiply_block(product, i, block, all, mine, thread);
       else

@@ -25,6 +25,7 @@ void shuffle(Index* items, std::int64_t count, const Generator& draw) {
   WordStream words(draw);
   std::int64_t others[kAhead];
   for (std::int64_t last = count - 1; last > 0; last -= kAhead) {
+    check_interrupt();
     const std::int64_t steps = std::min(last, kAhead);
     for (std::int64_t s = 0; s < steps; ++s) {
       others[s] = static_cast<std::int64_t>(words.below(static_cast<std::uint64_t>(last - s) + 1));
@@ -57,6 +58,7 @@ void draw_with_replacement(const double* weights, std::int64_t classes, std::int
   parallel_for(samples, 4096, [&](std::int64_t begin, std::int64_t end) {
     WordStream words(draw, first_word + static_cast<std::uint64_t>(begin));
     for (std::int64_t s = begin; s < end; ++s) {
+      check_interrupt();
       const double place = unit_double(words.next()) * totals.back();
       const auto above = std::upper_bound(totals.begin(), totals.end(), place);
       out[s] = std::min<std::int64_t>(above - totals.begin(), last);
@@ -113,6 +115,7 @@ void draw_without_replacement(const double* weights, std::int64_t classes, std::
   check_enough(weights, classes, samples);
   WordStream words(draw, first_word);
   for (std::int64_t s = 0; s < samples; ++s) {
+    check_interrupt();
     out[s] = tree.take(unit_double(words.next()) * tree.total());
   }
 }

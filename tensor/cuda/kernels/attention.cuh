@@ -55,14 +55,10 @@ KILN_MATH void attend(const AttentionJob& job) {
     const Count end = F::kCausal && query + F::kTile < job.keys ? query + F::kTile : job.keys;
     // Tiles of keys and values pass by turns: one is read while scores are computed from the other.
     const auto begin_keys = [&](Count key) {
-      if (key < end)
-        fill<F, F::kColumns, F::kFeatures>(memory.next_features,
-                                           source<Element>(job, job.key, at, kKeys, key), job.keys - key,
-                                           job.features);
+      if (key < end) fill_from<F, F::kColumns, kKeys>(memory.next_features, job, at, key);
       end_group();
     };
-    fill<F, F::kTile, F::kFeatures>(memory.features, source<Element>(job, job.query, at, kQueries, query),
-                                    job.queries - query, job.features);
+    fill_from<F, F::kTile, kQueries>(memory.features, job, at, query);
     begin_keys(0);
     Sum sums[Engine::kRows][F::kWidths / Engine::kSharing] = {};
     Softmax<F> softmax;
@@ -71,8 +67,7 @@ KILN_MATH void attend(const AttentionJob& job) {
       Sum scores[Engine::kRows][F::kColumns / Engine::kSharing] = {};
       wait_for_groups<0>();  // the keys
       __syncthreads();
-      fill<F, F::kColumns, F::kWidths>(memory.next_widths, source<Element>(job, job.value, at, kValues, key),
-                                       job.keys - key, job.widths);
+      fill_from<F, F::kColumns, kValues>(memory.next_widths, job, at, key);
       end_group();
       if (is_seen)
         Engine::template multiply<F::kFeatures, F::kColumns>(memory.features_of(first), memory.next_features,

@@ -50,7 +50,6 @@ KILN_MATH void fill_with(Sum (&all)[kCount], Sum value) {
 template <class F, class Out>
 KILN_MATH void attend_by_query(const AttentionJob& job) {
   using Sum = typename F::Sum;
-  using Element = typename F::Element;
   using Engine = typename F::Engine;
   constexpr int kScores = F::kColumns / Engine::kSharing;
   const Memory<F> memory(shared_memory<typename F::Stored>(), 2);
@@ -61,23 +60,15 @@ KILN_MATH void attend_by_query(const AttentionJob& job) {
     const Count query = (blocks - 1 - unit % blocks) * F::kTile;
     const Count end = F::kCausal && query + F::kTile < job.keys ? query + F::kTile : job.keys;
     const auto begin_keys = [&](Count key) {
-      if (key < end)
-        fill<F, F::kColumns, F::kFeatures>(memory.next_features,
-                                           source<Element>(job, job.key, at, kKeys, key), job.keys - key,
-                                           job.features);
+      if (key < end) fill_from<F, F::kColumns, kKeys>(memory.next_features, job, at, key);
       end_group();
     };
     const auto begin_values = [&](Count key) {
-      if (key < end)
-        fill<F, F::kColumns, F::kWidths>(memory.next_widths,
-                                         source<Element>(job, job.value, at, kValues, key), job.keys - key,
-                                         job.widths);
+      if (key < end) fill_from<F, F::kColumns, kValues>(memory.next_widths, job, at, key);
       end_group();
     };
-    fill<F, F::kTile, F::kFeatures>(memory.features, source<Element>(job, job.query, at, kQueries, query),
-                                    job.queries - query, job.features);
-    fill<F, F::kTile, F::kWidths>(memory.widths, source<Element>(job, job.grad, at, kGrads, query),
-                                  job.queries - query, job.widths);
+    fill_from<F, F::kTile, kQueries>(memory.features, job, at, query);
+    fill_from<F, F::kTile, kGrads>(memory.widths, job, at, query);
     begin_keys(0);
     begin_values(0);
     Sum logarithms[Engine::kRows], deltas[Engine::kRows];
@@ -154,7 +145,6 @@ struct SumsByKeys {
 template <class F, class KeyOut, class ValueOut, bool kKey, bool kValue>
 KILN_MATH void attend_by_keys(const AttentionJob& job) {
   using Sum = typename F::Sum;
-  using Element = typename F::Element;
   using Engine = typename F::Engine;
   const Memory<F> memory(shared_memory<typename F::Stored>(), 2);
   const int first = threadIdx.x / kLanes * kWarpRows;
@@ -162,10 +152,8 @@ KILN_MATH void attend_by_keys(const AttentionJob& job) {
   for (Count unit = blockIdx.x; unit < job.apart * blocks; unit += gridDim.x) {
     const Count apart = unit / blocks, key = unit % blocks * F::kTile;
     const Places kept(job, apart, 0);
-    fill<F, F::kTile, F::kFeatures>(memory.features, source<Element>(job, job.key, kept, kKeys, key),
-                                    job.keys - key, job.features);
-    fill<F, F::kTile, F::kWidths>(memory.widths, source<Element>(job, job.value, kept, kValues, key),
-                                  job.keys - key, job.widths);
+    fill_from<F, F::kTile, kKeys>(memory.features, job, kept, key);
+    fill_from<F, F::kTile, kValues>(memory.widths, job, kept, key);
     end_group();
     SumsByKeys<F, kKey, kValue> sums;
     for (Count alike = 0; alike < job.alike; ++alike) {
@@ -173,12 +161,8 @@ KILN_MATH void attend_by_keys(const AttentionJob& job) {
       // Earlier queries of causal attention do not see these keys.
       for (Count query = F::kCausal ? key / F::kColumns * F::kColumns : 0; query < job.queries;
            query += F::kColumns) {
-        fill<F, F::kColumns, F::kFeatures>(memory.next_features,
-                                           source<Element>(job, job.query, at, kQueries, query),
-                                           job.queries - query, job.features);
-        fill<F, F::kColumns, F::kWidths>(memory.next_widths,
-                                         source<Element>(job, job.grad, at, kGrads, query),
-                                         job.queries - query, job.widths);
+        fill_from<F, F::kColumns, kQueries>(memory.next_features, job, at, query);
+        fill_from<F, F::kColumns, kGrads>(memory.next_widths, job, at, query);
         end_group();
         wait_for_groups<0>();
         __syncthreads();

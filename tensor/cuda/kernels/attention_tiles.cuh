@@ -150,6 +150,20 @@ KILN_MATH void fill(typename F::Stored* to, const Source<typename F::Element>& f
   }
 }
 
+// The same of an operand from its row `row` on. Keys and queries have features, values and gradients widths.
+template <class F, int kRows, AttentionOperand kOperand>
+KILN_MATH void fill_from(typename F::Stored* to, const AttentionJob& job, const Places& at, Count row) {
+  constexpr bool kIsOfKeys = kOperand == kKeys || kOperand == kValues;
+  constexpr bool kHasFeatures = kOperand == kKeys || kOperand == kQueries;
+  const void* const data = kOperand == kKeys      ? job.key
+                           : kOperand == kValues  ? job.value
+                           : kOperand == kQueries ? job.query
+                                                  : job.grad;
+  fill<F, kRows, kHasFeatures ? F::kFeatures : F::kWidths>(
+      to, source<typename F::Element>(job, data, at, kOperand, row),
+      (kIsOfKeys ? job.keys : job.queries) - row, kHasFeatures ? job.features : job.widths);
+}
+
 // ---- Scores ----------------------------------------------------------------------------------------------
 
 // Products become scores in powers of 2: -inf where the key is not seen. `query` and `key` are the first ones

@@ -1,0 +1,102 @@
+// Owns the agreement of a job: rank 0 hears what each rank submits and says, in one order for all process
+// sets, what is performed. One order keeps ranks that are in two sets from waiting for each other.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dist/controller/response.h"
+
+namespace kiln::dist {
+
+using Clock = std::chrono::steady_clock;
+
+struct Settings {
+  std::size_t fusion_bytes = std::size_t{64}
+                             << 20;       // KILN_FUSION_THRESHOLD: collectives up to this are one buffer
+  std::chrono::milliseconds stall{5000};  // KILN_STALL_SECONDS: after this a sentence says who is missing
+  static Settings from_environment();     // throws OpError (Value) for what is no number
+};
+
+class Coordinator {
+ public:
+  Coordinator(int size, Settings settings);
+
+  void submit(int rank, const Name& name, Signature signature, Clock::time_point now);
+  /// The signature that this rank had in an agreement.
+  void submit_known(int rank, std::uint64_t id, std::uint64_t occurrence, Clock::time_point now);
+  /// The rank's program waits for this collective, and can submit nothing until it is done; nothing: it goes
+  /// on.
+  void set_waiting(int rank, std::optional<Name> name);
+  /// The rank's program has ended.
+  void leave(int rank);
+  void heard_of(int rank, Clock::time_point now);
+
+  /// What can be performed or has failed since the last call.
+  std::vector<Response> take();
+  /// Sentences about collectives for which some ranks wait longer than the settings say, one for each.
+  std::vector<std::string> take_stalls(Clock::time_point now);
+  bool have_all_left() const;
+  /// Of what some rank is not there yet, one line each: for who looks.
+  std::vector<std::string> waiting(Clock::time_point now) const;
+
+ private:
+  struct Pending {
+    Name name;
+    int process_set;
+    Submissions submitted;           // by place in the set
+    std::vector<std::uint64_t> ids;  // of each, 0 unless known
+    Clock::time_point since;
+    bool is_told = false;
+  };
+  struct Rank {
+    std::optional<Name> waiting;
+    bool has_left = false, has_joined = false;
+    std::string last;  // what it submitted last, for messages
+    Clock::time_point heard{};
+  };
+  struct Known {
+    Submissions submitted;
+    std::string base;
+    int process_set;
+    Agreement agreement;
+  };
+  using List = std::list<Pending>;
+
+  const std::vector<int>& members(int process_set) const { return sets_.at(process_set); }
+  Pending& pending(const Name& name, int process_set, Clock::time_point now);
+  void add(int rank, const Name& name, std::uint64_t id, Signature signature, Clock::time_point now);
+  bool is_complete(const Pending& each) const;
+  std::vector<int> missing(const Pending& each) const;
+  std::vector<int> gone(const Pending& each) const;
+  void take_complete(std::vector<Response>& responses);
+  void take_joins(std::vector<Response>& responses);
+  void take_stuck(std::vector<Response>& responses);
+  bool is_stuck(int rank) const;
+  Response response_to(Pending& each);
+  Performed performed(Pending& each, Agreement agreement);
+  void change_sets(Agreement& agreement);
+  void fuse(std::vector<Response>& responses, Response response);
+  Response refused(const Pending& each, Refusal refusal) const;
+  std::string whereabouts(int rank, Clock::time_point now) const;
+  const Agreement& agreement_of(const Performed& each) const;
+
+  Settings settings_;
+  std::vector<Rank> ranks_;
+  std::map<int, std::vector<int>> sets_;
+  int next_set_ = 1;
+  List pending_;  // in the order in which they were first submitted
+  std::map<std::pair<int, Name>, List::iterator> by_name_;
+  std::vector<int> joined_order_;
+  std::map<std::string, std::uint64_t> ids_;  // by what all ranks said
+  std::map<std::uint64_t, Known> known_;
+  std::uint64_t next_number_ = 0;
+  bool is_changed_ = false;  // was anything heard since the last `take`?
+};
+
+}  // namespace kiln::dist

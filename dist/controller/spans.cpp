@@ -1,0 +1,35 @@
+#include "dist/controller/spans.h"
+
+#include <chrono>
+#include <utility>
+
+namespace kiln::dist {
+
+void Spans::start() {
+  const std::lock_guard lock(mutex_);
+  is_recording_ = true;
+  spans_.clear();
+}
+
+std::vector<CommunicationSpan> Spans::stop() {
+  const std::lock_guard lock(mutex_);
+  is_recording_ = false;
+  return std::exchange(spans_, {});
+}
+
+bool Spans::are_recorded() const {
+  const std::lock_guard lock(mutex_);
+  return is_recording_;
+}
+
+void Spans::add(CommunicationSpan span) {
+  const std::lock_guard lock(mutex_);
+  if (is_recording_) spans_.push_back(std::move(span));
+}
+
+std::int64_t microseconds_now() {
+  using namespace std::chrono;
+  return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace kiln::dist

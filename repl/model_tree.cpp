@@ -1,0 +1,186 @@
+#include "repl/model_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "interpreter/text/object_text.h"
+#include "interpreter/values/natives.h"
+#include "repl/table.h"
+#include "repl/units.h"
+#include "repl/variables.h"
+#include "tensor/autograd.h"
+
+namespace kiln::repl {
+namespace {
+
+using interp::Instance;
+using interp::Tag;
+using interp::Value;
+
+using Named = std::pair<std::string, Value>;
+
+constexpr int kMostNesting = 100;
+constexpr std::size_t kMostSettings = 60;  // characters of the plain fields of one struct
+
+// What a value holds one level down, by name.
+std::vector<Named> children(const Value& value) {
+  std::vector<Named> found;
+  const auto number_all = [&](const std::vector<Value>& items) {
+    for (std::size_t i = 0; i < items.size(); ++i) found.emplace_back(std::to_string(i), items[i]);
+  };
+  switch (value.tag()) {
+    case Tag::List:
+      number_all(value.as<interp::List>().items);
+      break;
+    case Tag::Tuple:
+      number_all(value.as<interp::Tuple>().items);
+      break;
+    case Tag::Dict:
+      for (const interp::Dict::Entry& each : value.as<interp::Dict>().entries()) {
+        if (each.live && each.key.is(Tag::Str))
+          found.emplace_back(each.key.as<interp::Str>().text, each.value);
+      }
+      break;
+    case Tag::Instance: {
+      auto& instance = value.as<Instance>();
+      for (const std::string& name : instance.struct_type().fields) {
+        if (const Value* field = instance.find(name)) found.emplace_back(name, *field);
+      }
+      for (const auto& [name, field] : instance.extra) found.emplace_back(name, field);
+      break;
+    }
+    default:
+      break;
+  }
+  return found;
+}
+
+bool is_container(const Value& value) {
+  return value.is(Tag::List) || value.is(Tag::Tuple) || value.is(Tag::Dict);
+}
+
+bool is_layer_function(const Value& value) {
+  return value.is(Tag::Function) || value.is(Tag::Native) || value.is(Tag::Method);
+}
+
+// Does a container hold layers or tensors, so that it is a part of the tree and no setting?
+bool holds_parts(const Value& value) {
+  if (!is_container(value)) return false;
+  const std::vector<Named> all = children(value);
+  return std::any_of(all.begin(), all.end(), [](const Named& each) {
+    return each.second.is(Tag::Instance) || each.second.is(Tag::Tensor) || is_layer_function(each.second) ||
+           holds_parts(each.second);
+  });
+}
+
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+class Tree {
+ public:
+  explicit Tree(interp::Interpreter& interpreter) : interpreter_(interpreter) {}
+
+  std::string text(const Value& model) {
+    add_struct(model, "", 0);
+    const std::vector<Tensor> held = held_tensors(model);
+    const bool has_gradients =
+        std::any_of(held.begin(), held.end(), [](const Tensor& x) { return static_cast<bool>(grad_of(x)); });
+    return table_text({{""}, {"parameters", true}, {"bytes", true}, {"tensors"}}, rows_, false) +
+           (has_gradients ? "bytes count the gradients, too\n" : "");
+  }
+
+ private:
+  void add_struct(const Value& value, const std::string& path, int depth) {
+    if (depth > kMostNesting || std::find(active_.begin(), active_.end(), value.object()) != active_.end())
+      return;
+    active_.push_back(value.object());
+    const std::size_t row = rows_.size();
+    rows_.push_back(row_of(value, title(path, depth) + std::string(type_name(value)), depth == 0));
+    std::string tensors, settings;
+    for (const auto& [name, field] : children(value)) add_field(field, path, name, depth, tensors, settings);
+    rows_[row][3] = tensors;
+    if (!settings.empty()) rows_[row][0] += "(" + settings + ")";
+    active_.pop_back();
+  }
+
+  void add_field(const Value& field, const std::string& path, const std::string& name, int depth,
+                 std::string& tensors, std::string& settings) {
+    const std::string full = path.empty() ? name : path + "." + name;
+    if (field.is(Tag::Tensor)) return add(tensors, name + " " + tensor_text(field.as_tensor(), full));
+    if (field.is(Tag::Instance)) return add_struct(field, full, depth + 1);
+    if (holds_parts(field)) return add_items(field, full, depth, tensors);
+    if (field.is_none()) return;
+    const std::string setting = name + "=" + interp::echo_of(interpreter_, field);
+    if (settings.size() + setting.size() <= kMostSettings) return add(settings, setting);
+    if (!settings.ends_with("…")) add(settings, "…");
+  }
+
+  // The layers in a list stand below the struct that has the list.
+  void add_items(const Value& container, const std::string& path, int depth, std::string& tensors) {
+    if (depth > kMostNesting) return;
+    for (const auto& [name, item] : children(container)) {
+      const std::string full = path + "." + name;
+      if (item.is(Tag::Tensor)) {
+        add(tensors,
+            full.substr(full.rfind('.', path.size() - 1) + 1) + " " + tensor_text(item.as_tensor(), full));
+      } else if (item.is(Tag::Instance)) {
+        add_struct(item, full, depth + 1);
+      } else if (is_layer_function(item)) {
+        rows_.push_back({title(full, depth + 1) + interp::object_text(item), "", "", ""});
+      } else if (holds_parts(item)) {
+        add_items(item, full, depth + 1, tensors);
+      }
+    }
+  }
+
+  static void add(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
+
+  static std::string title(const std::string& path, int depth) {
+    return std::string(static_cast<std::size_t>(depth) * 2, ' ') + (path.empty() ? "" : path + ": ");
+  }
+
+  // "f32[3, 4]", and what is not to be expected of a weight.
+  std::string tensor_text(const Tensor& x, const std::string& path) {
+    const auto [first, is_new] = names_.emplace(x.impl(), path);
+    std::string text = to_string(x.type());
+    if (!is_new) return text + " (the same as " + first->second + ")";
+    if (!is_parameter(x)) return text + " (buffer)";
+    return requires_grad(x) ? text : text + " (frozen)";
+  }
+
+  static std::vector<std::string> row_of(const Value& value, std::string name, bool is_whole) {
+    const std::vector<Tensor> held = held_tensors(value);
+    std::int64_t parameters = 0;
+    for (const Tensor& each : held)
+      parameters += is_parameter(each) ? static_cast<std::int64_t>(each.numel()) : 0;
+    if (held.empty() && !is_whole) return {std::move(name), "", "", ""};
+    return {std::move(name), grouped(parameters), bytes_text(static_cast<std::size_t>(memory_of(held))), ""};
+  }
+
+  interp::Interpreter& interpreter_;
+  std::vector<std::vector<std::string>> rows_;
+  std::map<const TensorImpl*, std::string> names_;
+  std::vector<const interp::Object*> active_;
+};
+
+}  // namespace
+
+std::optional<std::string> model_tree(interp::Interpreter& interpreter, const Value& value) {
+  if (!value.is(Tag::Instance)) return std::nullopt;
+  const interp::StructType& type = value.as<Instance>().struct_type();
+  if (type.method("call") == nullptr || type.method("repr") != nullptr) return std::nullopt;
+  const std::vector<Tensor> held = held_tensors(value);
+  if (std::none_of(held.begin(), held.end(), [](const Tensor& x) { return is_parameter(x); }))
+    return std::nullopt;
+  return Tree(interpreter).text(value);
+}
+
+}  // namespace kiln::repl
