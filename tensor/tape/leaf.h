@@ -18,8 +18,13 @@ class LeafNode final : public Node {
   Tensors backward(Inputs, std::span<const bool>) override { return {}; }
   bool is_leaf() const override { return true; }
   Tensor leaf() const;  // absent when gone
-  // Runs something after it was added into?
-  bool has_post_hooks() const { return !post_hooks_.empty(); }
+  // What runs after it was added into, in order.
+  struct Numbered {
+    int id;
+    PostHook run;
+    void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
+  };
+  const std::vector<Numbered>& post_hooks() const { return post_hooks_; }
 
   // Adds into the leaf's grad; does nothing when the leaf is gone. `record`: the sum gets a history.
   void accumulate(const Tensor& grad, bool record);
@@ -38,11 +43,6 @@ class LeafNode final : public Node {
 
   mutable std::mutex mutex_;
   TensorImpl* leaf_;
-  struct Numbered {
-    int id;
-    PostHook run;
-    void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
-  };
   std::vector<Numbered> post_hooks_;
 };
 
