@@ -44,7 +44,7 @@ constexpr Hint kForeignWords[] = {
     {"until", "write `while not …`"},
     {"using", "write `import name`"},
     {"var", "a variable needs no keyword: `x = 1`"},
-    {"yield", "`yield` is a statement of its own"},
+    {"yield", "`yield` is a statement of its own, or in a function what `x = yield e` assigns"},
 };
 
 // Characters and operators of other languages.
@@ -291,7 +291,7 @@ class Complaint {
   std::string statement_help() const {
     const Tok kind = found().kind;
     const Tok start = statement_start().kind;
-    if (kind == Tok::Colon && rule() == Rule::For && before().kind == Tok::Number)
+    if (kind == Tok::Colon && before().kind == Tok::Number && owner() == "for")
       return "the ints from a on below b are `range(a, b)`";
     if (kind == Tok::Assign && failure_.expected == Tok::In)
       return "a loop is written `for i in range(a, b) { … }`";
@@ -300,7 +300,7 @@ class Complaint {
     }
     const bool in_function = rule() == Rule::Function || rule() == Rule::Definition;
     if (kind == Tok::Colon && in_function) return "the body stands in braces: `fn f(x) { … }`";
-    if (in_function && failure_.expected == Tok::LeftParen)
+    if (failure_.expected == Tok::LeftParen)
       return "parameters stand in parentheses: `fn f(x) = …`, and without a name `x => …`";
     if (kind == Tok::Arrow) return "an anonymous function is written `x => e`";
     if (kind == Tok::If && failure_.expected == Tok::End)

@@ -17,7 +17,8 @@ constexpr std::array<ErrorCode, 27> kRows{{
      "A statement was complete, and more follows on its line. Most often an operator, a comma or a "
      "pair of parentheses is missing: calls always have parentheses.",
      R"(print "hello")", R"(print("hello"))"},
-    {"K0102", "SyntaxError", "expected `{` to begin the body of*", "a body without braces",
+    {"K0102", "SyntaxError", "expected `{` to begin the body of*\nexpected a body: *",
+     "a body without braces",
      "The bodies of `if`, `for`, `while`, `fn`, `with` and `struct` stand in braces; indentation "
      "means nothing. A colon before the body, as in Python, is not written.",
      R"(x = 3
@@ -25,8 +26,8 @@ if x > 2: print("large"))",
      R"(x = 3
 if x > 2 { print("large") })"},
     {"K0103", "SyntaxError",
-     "expected `,` or * to close the*\nthis `(` is never closed\nthis `[` is never closed\nthis `{` is never "
-     "closed",
+     "expected `,` or * to close the*\n`)` without*\n`]` without*\n`}` without*\nfound * where * must close "
+     "*\nthis `(` is never closed\nthis `[` is never closed\nthis `{` is never closed",
      "a bracket that does not close",
      "Between items stands a comma, and each bracket is closed by one of its kind. At the prompt "
      "an open bracket asks for another line.",
@@ -47,7 +48,8 @@ if x > 2 { print("large") })"},
 x > 1 && x < 5)",
      R"(x = 3
 x > 1 and x < 5)"},
-    {"K0107", "SyntaxError", "this string is not closed*", "a text that does not end on its line",
+    {"K0107", "SyntaxError", "this string is not closed*\nthe string that this * opens is never closed",
+     "a text that does not end on its line",
      "A text in single or double quotes ends on its line. One of several lines stands in three "
      "quotes of a kind.",
      R"(x = "hello)", R"(x = "hello")"},
@@ -106,7 +108,8 @@ f())"},
      "the same line.",
      R"(else { print("no") })", R"(if false { print("yes") } else { print("no") })"},
     {"K0117", "SyntaxError",
-     "*stands twice*\n*is given twice*\n*named twice*\nthe parameter * twice*\nparameter * twice\n*twice in*",
+     "*stands twice*\n* is declared twice\n*is given twice*\n*named twice*\nthe parameter * "
+     "twice*\nparameter * twice\n*twice in*",
      "the same name twice", "Parameters, arguments and names of a pattern differ from each other.",
      "fn f(x, x) = x", "fn f(x, y) = x"},
     {"K0118", "SyntaxError",

@@ -15,7 +15,9 @@ struct Message {
     Get,        // from a rank: key; answered by Value when some rank has set it
     Value,      // to a rank: key, value
     Beat,       // both ways: the sender is alive; value is what it does
-    Lost,       // to a rank: key is ranks that died as "1 3", value a sentence
+    Lost,       // to a rank: key is the epoch and the ranks of it that died, as "0 1 3", value a
+                // sentence
+    Epoch,      // to a rank: the number of the epoch that has begun, and its place in it
     Interrupt,  // to a rank: Ctrl-C
     Stop,       // to a rank: the job has ended, and so must the rank
     Goodbye     // from a rank: it ends as it should

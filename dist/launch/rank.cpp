@@ -17,17 +17,29 @@ namespace {
 
 RankLink* the_link = nullptr;
 
+// New ranks wait for the others to commit; survivors hear of the next epoch at once.
+constexpr std::chrono::minutes kElasticLimit{10};
+constexpr std::chrono::seconds kNextEpoch{30};
+
 std::string chosen_transport(const std::string& by_default) {
   const char* const chosen = std::getenv("KILN_TRANSPORT");
   return chosen == nullptr || *chosen == '\0' ? by_default : chosen;
 }
 
-// The transport of a rank that hears of lost ranks by its launcher.
-std::unique_ptr<Transport> connect(const LaunchedRank& rank, std::chrono::milliseconds limit) {
-  const RankPlace& place = rank.place;
-  const std::string scope = "transport/" + std::to_string(rank.epoch);
-  const std::string name = chosen_transport(rank.is_one_host ? "shm" : "gloo");
-  if (name == "shm" && rank.is_one_host)
+// How often this process has joined, in which epoch, and where it stood.
+struct Joined {
+  int epoch = -1;
+  int times = 0;
+};
+Joined joined;
+
+std::unique_ptr<Transport> connect(const RankPlace& place, int epoch, std::chrono::milliseconds limit) {
+  if (place.size == 1) return make_self_transport();
+  const bool is_one_host = place.local_size == place.size;
+  // A job may be joined again after it was left, without a new epoch.
+  const std::string scope = "transport/" + std::to_string(epoch) + "/" + std::to_string(joined.times);
+  const std::string name = chosen_transport(is_one_host ? "shm" : "gloo");
+  if (name == "shm" && is_one_host)
     return make_shm_transport(*the_link, scope, place.rank, place.size, limit);
   if (name == "shm") throw std::runtime_error("the transport `shm` is for ranks of one host");
   if (name == "gloo")
@@ -35,13 +47,37 @@ std::unique_ptr<Transport> connect(const LaunchedRank& rank, std::chrono::millis
   throw std::runtime_error("`kiln run` knows no transport `" + name + "`: there are `shm` and `gloo`");
 }
 
+// Joins the newest epoch that the launcher has begun.
+Membership join_newest(const LaunchedRank& rank, std::chrono::milliseconds limit) {
+  RankLink::Epoch epoch{rank.epoch, rank.place};
+  if (const RankLink::Epoch newer = the_link->newest_epoch(); newer.number > epoch.number) epoch = newer;
+  // An epoch in which ranks were lost is over.
+  if (epoch.number == joined.epoch && the_link->has_lost())
+    epoch = the_link->wait_for_epoch(joined.epoch, limit);
+  joined = {epoch.number, epoch.number == joined.epoch ? joined.times + 1 : 0};
+  the_link->begin_epoch(epoch.number);
+  return {epoch.place, epoch.number, connect(epoch.place, epoch.number, limit)};
+}
+
+// Ranks may die while others connect: then these meet in the next epoch.
+Membership join_launched(const LaunchedRank& rank, std::chrono::milliseconds limit) {
+  if (!rank.is_elastic) return join_newest(rank, limit);
+  for (;;) {
+    try {
+      return join_newest(rank, kElasticLimit);
+    } catch (const PeerLost&) {
+      the_link->wait_for_epoch(joined.epoch, kNextEpoch);
+    }
+  }
+}
+
 }  // namespace
 
 RankProcessLink::RankProcessLink(const std::string& program) {
   const std::optional<LaunchedRank> rank = launched_rank();
   if (!rank) return;
-  link_ = std::make_unique<RankLink>(rank->rendezvous, rank->secret,
-                                     Hello{rank->place.rank, rank->epoch, program});
+  link_ =
+      std::make_unique<RankLink>(rank->rendezvous, rank->secret, Hello{rank->number, rank->epoch, program});
   the_link = link_.get();
 }
 
@@ -64,9 +100,7 @@ int thread_share(const RankPlace& place, int most) {
 Membership join_job(std::chrono::milliseconds limit) {
   Membership membership;
   if (const std::optional<LaunchedRank> rank = launched_rank(); rank && the_link != nullptr) {
-    membership.place = rank->place;
-    membership.epoch = rank->epoch;
-    membership.transport = rank->place.size == 1 ? make_self_transport() : connect(*rank, limit);
+    membership = join_launched(*rank, limit);
     membership.transport->on_end([] {
       if (the_link != nullptr) the_link->on_lost({});
     });
@@ -82,6 +116,8 @@ Membership join_job(std::chrono::milliseconds limit) {
   }
   return membership;
 }
+
+bool has_newer_epoch() { return the_link != nullptr && the_link->newest_epoch().number > joined.epoch; }
 
 bool has_transport(const std::string& name) { return name == "shm" || has_plugin(name); }
 

@@ -42,10 +42,14 @@ struct Membership {
   std::unique_ptr<Transport> transport;
 };
 
-/// Connects all ranks of the job, which all call it, and waits for them up to `limit`. KILN_TRANSPORT names
-/// another transport than the default: "shm" on one host, "gloo" on several, "mpi" under `mpirun`. The
-/// launcher's news of lost ranks go to the transport. Throws PeerLost, and std::runtime_error for a transport
-/// that is not there.
+/// Has the launcher begun an epoch with other ranks than this process has joined?
+bool has_newer_epoch();
+
+/// Connects all ranks of the job, which all call it, and waits for them up to `limit`; in an elastic job
+/// those of the newest epoch, again and again while ranks die meanwhile. KILN_TRANSPORT names another
+/// transport than the default: "shm" on one host, "gloo" on several, "mpi" under `mpirun`. The launcher's
+/// news of lost ranks go to the transport. Throws PeerLost, and std::runtime_error for a transport that is
+/// not there.
 Membership join_job(std::chrono::milliseconds limit = std::chrono::seconds(60));
 
 /// Is the transport there: built, and its libraries on this machine?

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <sstream>
@@ -24,11 +25,11 @@ using Clock = std::chrono::steady_clock;
 // How long a rank has to end by itself when its job has ended.
 constexpr std::chrono::milliseconds kGrace{3000};
 
-std::vector<int> parse_ranks(const std::string& text) {
+std::vector<int> parse_numbers(const std::string& text) {
   std::istringstream words(text);
-  std::vector<int> ranks;
-  for (int rank = 0; words >> rank;) ranks.push_back(rank);
-  return ranks;
+  std::vector<int> numbers;
+  for (int number = 0; words >> number;) numbers.push_back(number);
+  return numbers;
 }
 
 // A rank outlives its job in no case.
@@ -69,6 +70,28 @@ std::string RankLink::get(const std::string& key, std::chrono::milliseconds limi
   throw PeerLost({}, "no rank has set `" + key + "` within " + std::to_string(limit.count() / 1000) + " s");
 }
 
+RankLink::Epoch RankLink::newest_epoch() {
+  const std::lock_guard lock(mutex_);
+  return epoch_;
+}
+
+RankLink::Epoch RankLink::wait_for_epoch(int number, std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  if (arrived_.wait_for(lock, limit, [&] { return epoch_.number > number; })) return epoch_;
+  throw PeerLost({},
+                 "the launcher has begun no new epoch within " + std::to_string(limit.count() / 1000) + " s");
+}
+
+bool RankLink::has_lost() {
+  const std::lock_guard lock(mutex_);
+  return loss_ != nullptr;
+}
+
+void RankLink::begin_epoch(int number) {
+  const std::lock_guard lock(mutex_);
+  if (loss_ && loss_->epoch < number) loss_.reset();
+}
+
 void RankLink::on_lost(LostHandler handler) {
   std::unique_lock lock(mutex_);
   handler_ = std::move(handler);
@@ -93,7 +116,7 @@ void RankLink::send(const Message& message) {
 
 void RankLink::listen() {
   MessageReader reader;
-  Clock::time_point heard = Clock::now(), told = heard;
+  Clock::time_point heard = Clock::now(), told = heard, looked = heard;
   std::array<char, 1 << 14> bytes;
   while (!ends_) {
     std::array<pollfd, 2> fds{{{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
@@ -108,7 +131,14 @@ void RankLink::listen() {
       if (count > 0) reader.feed({bytes.data(), static_cast<std::size_t>(count)});
       while (const auto message = reader.next()) take(*message);
     }
-    if (Clock::now() - heard > longest_silence()) lose({{}, "the launcher " + silence_text()});
+    // Who was stopped itself has heard nobody.
+    if (Clock::now() - looked > longest_silence() / 2) heard = Clock::now();
+    looked = Clock::now();
+    if (looked - heard > longest_silence()) {
+      lose({INT_MAX, {}, "the launcher " + silence_text()});
+      std::this_thread::sleep_for(kGrace);
+      return end_process();  // others may go on without this rank, and it must not go on beside them
+    }
     if (Clock::now() - told < beat_interval()) continue;
     told = Clock::now();
     std::unique_lock lock(mutex_);
@@ -126,8 +156,17 @@ void RankLink::take(const Message& message) {
       arrived_.notify_all();
       return;
     }
-    case Message::Kind::Lost:
-      return lose({parse_ranks(message.key), message.value});
+    case Message::Kind::Lost: {
+      const std::vector<int> numbers = parse_numbers(message.key);
+      if (!numbers.empty()) lose({numbers.front(), {numbers.begin() + 1, numbers.end()}, message.value});
+      return;
+    }
+    case Message::Kind::Epoch: {
+      const std::lock_guard lock(mutex_);
+      epoch_ = {std::stoi(message.key), parse_place(message.value)};
+      arrived_.notify_all();
+      return;
+    }
     case Message::Kind::Interrupt:
       kill(getpid(), SIGINT);
       return;

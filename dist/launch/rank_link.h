@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dist/launch/message.h"
+#include "dist/launch/rank_place.h"
 #include "dist/launch/rendezvous.h"
 #include "dist/launch/socket.h"
 #include "dist/transport/store.h"
@@ -31,8 +32,21 @@ class RankLink final : public Store {
   void set(const std::string& key, const std::string& value) override;
   std::string get(const std::string& key, std::chrono::milliseconds limit) override;
 
-  /// Called on a thread of the link's when ranks died, or nothing is heard from the launcher (then with all
-  /// other ranks, which are unknown here: an empty list). What came before is told at once.
+  /// What the launcher said last of the membership.
+  struct Epoch {
+    int number = -1;  // none yet
+    RankPlace place;
+  };
+  Epoch newest_epoch();
+  /// Waits for one after `number`. Throws PeerLost where none begins within the limit.
+  Epoch wait_for_epoch(int number, std::chrono::milliseconds limit);
+  /// Are ranks of the epoch that was begun last lost?
+  bool has_lost();
+  /// From here on losses of earlier epochs are none any more.
+  void begin_epoch(int number);
+
+  /// Called on a thread of the link's when ranks of this epoch died, or nothing is heard from the launcher:
+  /// then with an empty list, and the process ends soon. What came before is told at once.
   void on_lost(LostHandler handler);
   /// What the launcher shows of this rank where others wait for it, such as "compiling f".
   void set_status(std::string status);
@@ -41,6 +55,7 @@ class RankLink final : public Store {
 
  private:
   struct Loss {
+    int epoch;
     std::vector<int> ranks;
     std::string why;
   };
@@ -56,6 +71,7 @@ class RankLink final : public Store {
   std::map<std::string, std::string> values_;
   std::string status_;
   LostHandler handler_;
+  Epoch epoch_;  // the newest
   std::unique_ptr<Loss> loss_;
   std::atomic<bool> ends_{false};
   std::thread thread_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <map>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -47,30 +49,39 @@ std::vector<HostSlots> parse_hosts(const std::string& text) {
   return hosts;
 }
 
-Placement place_ranks(const std::vector<HostSlots>& hosts, int size) {
-  Placement placement;
-  std::vector<int> filled;  // ranks on each host
-  for (std::size_t host = 0; host < hosts.size() && int(placement.places.size()) < size; ++host) {
-    const int here = std::min(hosts[host].slots, size - int(placement.places.size()));
-    filled.push_back(here);
-    for (int local = 0; local < here; ++local) {
-      placement.places.push_back({int(placement.places.size()), size, local, here, 0, 0});
-      placement.hosts.push_back(host);
-    }
-  }
-  if (int(placement.places.size()) < size) {
-    throw std::invalid_argument("the hosts take " + std::to_string(placement.places.size()) + " ranks, not " +
-                                std::to_string(size));
-  }
-  for (std::size_t rank = 0; rank < placement.places.size(); ++rank) {
-    RankPlace& place = placement.places[rank];
-    for (std::size_t host = 0; host < filled.size(); ++host) {
-      if (filled[host] <= place.local_rank) continue;
+std::string place_text(const RankPlace& place) {
+  std::string text;
+  for (const int number :
+       {place.rank, place.size, place.local_rank, place.local_size, place.cross_rank, place.cross_size})
+    text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+RankPlace parse_place(const std::string& text) {
+  RankPlace place;
+  std::istringstream words(text);
+  if (words >> place.rank >> place.size >> place.local_rank >> place.local_size >> place.cross_rank >>
+      place.cross_size)
+    return place;
+  throw std::runtime_error("`" + text + "` is no place of a rank");
+}
+
+std::vector<RankPlace> places_on(const std::vector<std::size_t>& hosts) {
+  const int size = static_cast<int>(hosts.size());
+  std::vector<RankPlace> places;
+  std::map<std::size_t, int> filled;  // ranks on each host
+  for (const std::size_t host : hosts)
+    places.push_back({static_cast<int>(places.size()), size, filled[host]++, 0, 0, 0});
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    RankPlace& place = places[rank];
+    place.local_size = filled[hosts[rank]];
+    for (const auto& [host, ranks] : filled) {
+      if (ranks <= place.local_rank) continue;
       ++place.cross_size;
-      if (host < placement.hosts[rank]) ++place.cross_rank;
+      if (host < hosts[rank]) ++place.cross_rank;
     }
   }
-  return placement;
+  return places;
 }
 
 std::vector<std::string> environment_of(const LaunchedRank& rank) {
@@ -84,8 +95,9 @@ std::vector<std::string> environment_of(const LaunchedRank& rank) {
                                      "KILN_RENDEZVOUS=" + rank.rendezvous,
                                      "KILN_JOB=" + rank.secret,
                                      "KILN_EPOCH=" + std::to_string(rank.epoch),
-                                     "KILN_ONE_HOST=" + std::to_string(int(rank.is_one_host))};
+                                     "KILN_NUMBER=" + std::to_string(rank.number)};
   if (rank.is_prompt) variables.emplace_back("KILN_PROMPT=1");
+  if (rank.is_elastic) variables.emplace_back("KILN_ELASTIC=1");
   return variables;
 }
 
@@ -100,14 +112,15 @@ std::optional<LaunchedRank> launched_rank() {
                                    {"KILN_LOCAL_SIZE", &rank.place.local_size},
                                    {"KILN_CROSS_RANK", &rank.place.cross_rank},
                                    {"KILN_CROSS_SIZE", &rank.place.cross_size},
-                                   {"KILN_EPOCH", &rank.epoch}}) {
+                                   {"KILN_EPOCH", &rank.epoch},
+                                   {"KILN_NUMBER", &rank.number}}) {
     const std::optional<int> value = number_of(name);
     if (!value) throw std::runtime_error(std::string(name) + " is no number; `kiln run` sets it");
     *into = *value;
   }
   rank.secret = variable("KILN_JOB");
-  rank.is_one_host = variable("KILN_ONE_HOST") == "1";
   rank.is_prompt = variable("KILN_PROMPT") == "1";
+  rank.is_elastic = variable("KILN_ELASTIC") == "1";
   return rank;
 }
 

@@ -14,6 +14,13 @@ struct RankPlace {
   int cross_rank = 0, cross_size = 1;
 };
 
+/// A place as text, such as a launcher sends.
+std::string place_text(const RankPlace& place);
+RankPlace parse_place(const std::string& text);  // throws std::runtime_error
+
+/// The places of ranks, of each of which the number of its host is given.
+std::vector<RankPlace> places_on(const std::vector<std::size_t>& hosts);
+
 /// A host and how many ranks it takes.
 struct HostSlots {
   std::string name;
@@ -24,22 +31,15 @@ struct HostSlots {
 /// wrong.
 std::vector<HostSlots> parse_hosts(const std::string& text);
 
-/// The places of `size` ranks on hosts, which are filled in order; and the host of each rank.
-struct Placement {
-  std::vector<RankPlace> places;
-  std::vector<std::size_t> hosts;
-};
-/// Throws std::invalid_argument where the hosts have fewer slots.
-Placement place_ranks(const std::vector<HostSlots>& hosts, int size);
-
 /// What a launcher of Kiln's gives each rank by its environment.
 struct LaunchedRank {
   RankPlace place;
+  int number = 0;          // stays when ranks change with an epoch; in the first one the rank
   std::string rendezvous;  // "10.0.0.1:4000,192.168.0.1:4000": the launcher's addresses
   std::string secret;
   int epoch = 0;
-  bool is_one_host = true;
-  bool is_prompt = false;  // rank 0 reads entries that all evaluate
+  bool is_prompt = false;   // rank 0 reads entries that all evaluate
+  bool is_elastic = false;  // ranks come and go
 };
 std::vector<std::string> environment_of(const LaunchedRank& rank);  // "KILN_RANK=0", …
 std::optional<LaunchedRank> launched_rank();                        // of this process

@@ -16,6 +16,9 @@ using Clock = std::chrono::steady_clock;
 // What a rank started may hold its pipes open; output is not waited for longer than this after its end.
 constexpr std::chrono::milliseconds kDrain{500};
 
+// A process that closed its connection ends within this, if it does so by itself.
+constexpr std::chrono::milliseconds kEnding{200};
+
 }  // namespace
 
 RankProcess::RankProcess(Poller& poller, int rank, const ChildOptions& options, Show show)
@@ -55,7 +58,13 @@ void RankProcess::read(Stream& stream) {
 }
 
 void RankProcess::fault(std::string what) {
-  if (is_running() && end_.fault.empty() && !end_.error) end_.fault = std::move(what);
+  if (!is_running() || !end_.fault.empty() || end_.error) return;
+  end_.fault = std::move(what);
+  faulty_since_ = Clock::now();
+}
+
+bool RankProcess::has_long_been_faulty() const {
+  return faulty_since_ && !end_.exit_code && Clock::now() - *faulty_since_ > kEnding;
 }
 
 bool RankProcess::is_over() {

@@ -30,6 +30,8 @@ class RankProcess {
   void fault(std::string what);
   /// Looks whether it has ended. True when nothing more will come of it.
   bool is_over();
+  /// Something is wrong with it that it did not end of by itself meanwhile.
+  bool has_long_been_faulty() const;
   bool is_running() const { return child_.is_running(); }
   void signal(int number) { child_.signal(number); }
   /// Ends it with a signal; its end is then the launcher's doing, unless it had failed before.
@@ -51,7 +53,7 @@ class RankProcess {
   ErrorReader marks_;
   Stream output_, errors_;
   bool is_stopped_ = false;  // its end by a signal is the launcher's doing
-  std::optional<std::chrono::steady_clock::time_point> reaped_;
+  std::optional<std::chrono::steady_clock::time_point> reaped_, faulty_since_;
 };
 
 }  // namespace kiln::dist

@@ -191,6 +191,10 @@ std::string Rendezvous::status(int rank) const {
 }
 
 void Rendezvous::tick() {
+  // Who was stopped itself has heard nobody.
+  if (Clock::now() - ticked_ > longest_silence() / 2)
+    for (const auto& connection : connections_) connection->heard = Clock::now();
+  ticked_ = Clock::now();
   tell_all({Message::Kind::Beat, {}, {}});
   std::vector<int> silent;
   for (const auto& connection : connections_)

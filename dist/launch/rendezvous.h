@@ -73,6 +73,7 @@ class Rendezvous {
   Descriptor listener_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::map<std::string, std::string> values_;
+  std::chrono::steady_clock::time_point ticked_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace kiln::dist

@@ -51,6 +51,10 @@ bool ended_alike(const RankEnd& a, const RankEnd& b) {
 
 }  // namespace
 
+std::string sentence_of(const RankEnd& end) {
+  return "rank " + std::to_string(end.rank) + " " + said_of(end);
+}
+
 Verdict judge(std::span<const RankEnd> ends) {
   const RankEnd* const cause = first_cause(ends);
   if (cause == nullptr) return {};
@@ -67,7 +71,10 @@ Verdict judge(std::span<const RankEnd> ends) {
   } else {
     verdict.text += named(ranks) + " " + said_of(*cause);
   }
-  if (std::ranges::any_of(ends, &RankEnd::was_stopped)) verdict.text += "; the other ranks were stopped";
+  const auto is_consequence = [](const RankEnd& end) {
+    return end.was_stopped || (end.error && end.error->kind == kConsequence);
+  };
+  if (std::ranges::any_of(ends, is_consequence)) verdict.text += "; the other ranks were stopped";
   verdict.text += "\n";
   return verdict;
 }

@@ -23,6 +23,9 @@ struct RankEnd {
   }
 };
 
+/// "rank 2 was killed by signal 9 (Killed)"
+std::string sentence_of(const RankEnd& end);
+
 struct Verdict {
   int exit_code = 0;
   std::string text;  // for standard error

@@ -77,7 +77,9 @@ Value Join::join_objects(const Value& a, const Value& b) {
     case Tag::Tuple: {
       std::vector<Value> items = a.as<Tuple>().items;
       if (!join_all(items, b.as<Tuple>().items)) return changed(unknown_value());
-      if (changed_) result = make<Tuple>(std::move(items));
+      if (!changed_) break;
+      result = make<Tuple>(std::move(items));
+      result.as<Tuple>().names = a.as<Tuple>().names;
       break;
     }
     case Tag::Cell: {

@@ -15,6 +15,7 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/collective.h"
 #include "tensor/host_view.h"
+#include "tensor/tape/early_hook.h"
 #include "tensor/warning.h"
 
 namespace kiln::interp {
@@ -43,6 +44,11 @@ Value rejoin(Interpreter&, Args) {
   leave_ranks(false);
   join_ranks();
   return {};
+}
+
+Value have_come(Interpreter&, Args) {
+  shadow::leave();
+  return kiln::dist::has_newer_epoch();
 }
 
 Value warn(Interpreter& interpreter, Args a) {
@@ -75,11 +81,19 @@ Value place(Interpreter& interpreter, Args) {
   return Value(fmt::format("{}:{}:{}", file, at.line, at.column));
 }
 
+Value add_hook(Interpreter& interpreter, Args a) {
+  kiln::tape::add_early_hook(
+      tensor_argument(a[0], "x"),
+      kiln::holding([](Interpreter* own, const Value& f, const kiln::Tensor& x) { own->call(f, {Value(x)}); },
+                    &interpreter, a[1]));
+  return {};
+}
+
 kiln::Collective::Kind kind_argument(const Value& v) {
   const std::string& word = text_argument(v, "kind");
-  if (word == "allgather") return kiln::Collective::Kind::AllGather;
-  if (word == "broadcast") return kiln::Collective::Kind::Broadcast;
-  if (word == "alltoall") return kiln::Collective::Kind::AllToAll;
+  if (word == "all rows") return kiln::Collective::Kind::AllGather;
+  if (word == "root") return kiln::Collective::Kind::Broadcast;
+  if (word == "exchange") return kiln::Collective::Kind::AllToAll;
   return kiln::Collective::Kind::ReduceScatter;
 }
 
@@ -186,6 +200,7 @@ constexpr NativeDef kNatives[] = {
     {"dist_init()", "`dist.init`.", init},
     {"dist_shutdown()", "`dist.shutdown`.", shutdown},
     {"dist_rejoin()", "Leaves the job at once, and meets the ranks that are left.", rejoin},
+    {"dist_ranks_came()", "Has the launcher begun anew with more ranks?", have_come},
     {"dist_warn(sentence)", "Tells the user what is no error.", warn},
     {"dist_is_initialized()", "`dist.is_initialized`.", is_joined},
     {"dist_places()", "Rank and size of this process in its job, on its host, and across hosts.", places},
@@ -195,9 +210,16 @@ constexpr NativeDef kNatives[] = {
     {"dist_members(process_set=0)", "The ranks of a set.", members},
     {"dist_place()",
      "Where the program is, as collectives are called that have no name: \"train.kiln:41:7\".", place},
+    {"dist_hook(x, f)",
+     "Calls f with this leaf after its `grad` was added to, but not within compiled code: f only begins "
+     "sooner what the "
+     "program does in any case.",
+     add_hook},
     {"dist_start(kind, x, process_set, name, place, root=0, splits=none, rows=0, prescale=1.0, "
      "postscale=1.0)",
-     "Begins a collective that is no reduction to all; gives a ticket for `dist_wait`.", start},
+     "Begins a collective of a kind, \"all rows\", \"root\", \"exchange\" or \"share\"; gives a ticket for "
+     "`dist_wait`.",
+     start},
     {"dist_poll(ticket)", "Is what `dist_start` began done? Never waits.", poll},
     {"dist_wait(ticket)", "A list of the results of what `dist_start` began, once.", wait},
     {"dist_barrier(process_set, place)", "`dist.barrier`.", barrier},

@@ -8,6 +8,7 @@
 
 #include "repl/command.h"
 #include "repl/kept_settings.h"
+#include "repl/work_note.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::repl {
@@ -84,6 +85,7 @@ void reset(Session& session, std::string_view) {
 void shell(Session& session, std::string_view command) {
   if (command.empty()) usage_error(*find_command("shell"), "give a command of the system");
   session.interpreter().flush();
+  hush_work_note();
   const int status = std::system(std::string(command).c_str());
   interrupt_requested.store(false);
   if (status == -1) command_error("IOError", "no process could be started");

@@ -24,17 +24,17 @@ TEST_CASE("hosts are read from a list", "[launch]") {
 }
 
 TEST_CASE("ranks fill the hosts in order", "[launch]") {
-  const Placement placement = place_ranks({{"a", 3}, {"b", 1}, {"c", 2}}, 5);
   std::vector<std::vector<int>> places;
-  for (const RankPlace& p : placement.places)
+  for (const RankPlace& p : places_on({0, 0, 0, 1, 2}))
     places.push_back({p.rank, p.size, p.local_rank, p.local_size, p.cross_rank, p.cross_size});
   CHECK(places == std::vector<std::vector<int>>{{0, 5, 0, 3, 0, 3},
                                                 {1, 5, 1, 3, 0, 1},
                                                 {2, 5, 2, 3, 0, 1},
                                                 {3, 5, 0, 1, 1, 3},
                                                 {4, 5, 0, 1, 2, 3}});
-  CHECK(placement.hosts == std::vector<std::size_t>{0, 0, 0, 1, 2});
-  CHECK_THROWS_WITH(place_ranks({{"a", 1}}, 2), "the hosts take 1 ranks, not 2");
+  const RankPlace place = parse_place(place_text({3, 5, 0, 1, 1, 3}));
+  CHECK((place.rank == 3 && place.size == 5 && place.local_size == 1 && place.cross_size == 3));
+  CHECK_THROWS_AS(parse_place("1 2"), std::runtime_error);
 }
 
 TEST_CASE("messages survive being cut anywhere", "[launch]") {
@@ -103,7 +103,8 @@ TEST_CASE("a job's end is told once, by its cause", "[launch]") {
       std::vector{failed(0, "ValueError", "ValueError: x\n"), failed(1, "ValueError", "ValueError: x\n"),
                   failed(2, "RanksLost", "RanksLost: y\n"), failed(3, "ValueError", "ValueError: x\n")});
   CHECK(verdict.exit_code == 1);
-  CHECK(verdict.text == "ValueError: x\nkiln run: this error ended ranks 0, 1 and 3\n");
+  CHECK(verdict.text ==
+        "ValueError: x\nkiln run: this error ended ranks 0, 1 and 3; the other ranks were stopped\n");
 
   CHECK(judge(std::vector{failed(0, "ValueError", "ValueError: x\n")}).text == "ValueError: x\n");
 

@@ -234,6 +234,7 @@ TEST_CASE("candidates tell kind and type", "[completion]") {
   CHECK(tab.first("weig").detail == "f32[2, 3]");
   CHECK(tab.first("weights.sum(keep").kind == "argument");
   CHECK(tab.first("weights.sum(keep").detail == "keepdim: bool = false");
+  CHECK(tab.first("scatter").detail.starts_with("scatter(x: tensor"));
   CHECK(tab.first("weights.sha").kind == "field");
   CHECK(tab.first("[1].app").detail == "append(self, x)");
 }

@@ -65,6 +65,39 @@ int sum_forever(Membership& job, std::span<const std::string> arguments) {
   }
 }
 
+// Does a rank of the group see a newer epoch? All are told alike.
+bool is_outdated(Transport& transport) {
+  std::vector<float> flag{has_newer_epoch() ? 1.0F : 0.0F};
+  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Max,
+            std::as_writable_bytes(std::span(flag)));
+  return flag[0] != 0;
+}
+
+// Sums, and goes on in the next epoch when ranks come or go, until the last of the epochs asked for has had
+// some sums. The victim of the first epoch does something to itself.
+int sum_elastic(Membership& job, std::span<const std::string> arguments) {
+  const int last_epoch = std::stoi(arguments[0]);
+  const bool has_victim = arguments.size() > 2;
+  std::printf("starts\n");
+  std::fflush(stdout);
+  for (int sums = 0; sums < 20;) {
+    try {
+      sum_ones(*job.transport, 1000);
+      if (has_victim && job.epoch == 0 && arguments[1] == std::to_string(job.place.rank) && sums > 3)
+        raise(arguments[2] == "stop" ? SIGSTOP : SIGKILL);
+      sums = job.epoch < last_epoch ? std::min(sums + 1, 10) : sums + 1;
+      if (is_outdated(*job.transport)) throw PeerLost({}, "others have come");
+    } catch (const PeerLost&) {
+      job.transport.reset();
+      job = join_job();
+      sums = 0;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  std::printf("epoch %d: rank %d of %d\n", job.epoch, job.place.rank, job.place.size);
+  return 0;
+}
+
 // The time of one sum, by rank 0.
 int time_sums(Membership& job, std::span<const std::string> arguments) {
   const std::size_t count = std::stoul(arguments[0]);
@@ -87,8 +120,11 @@ int show_place(Membership& job, std::span<const std::string>) {
 
 int run(std::span<const std::string> arguments) {
   using Body = int (*)(Membership&, std::span<const std::string>);
-  static const std::map<std::string, Body> kBodies{
-      {"cases", run_cases}, {"place", show_place}, {"sum", sum_forever}, {"time", time_sums}};
+  static const std::map<std::string, Body> kBodies{{"cases", run_cases},
+                                                   {"place", show_place},
+                                                   {"sum", sum_forever},
+                                                   {"elastic", sum_elastic},
+                                                   {"time", time_sums}};
   const RankProcessLink link(arguments.size() > 1 && arguments[0] == "differ" ? std::to_string(getpid())
                                                                               : "same");
   Membership job = join_job(std::chrono::seconds(20));

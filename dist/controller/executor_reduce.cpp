@@ -1,0 +1,140 @@
+// Reductions over ranks: factors, buffers that tensors share, and what stands in for ranks that have joined.
+#include "dist/controller/executor_reduce.h"
+
+#include <optional>
+
+#include "dist/algorithms/reductions.h"
+#include "dist/controller/scale.h"
+
+namespace kiln::dist {
+namespace {
+
+using Bytes = std::span<std::byte>;
+
+// Factors of a collective with an average among them.
+struct Factors {
+  double before, after;
+  explicit Factors(const Agreement& a) : before(a.call.prescale), after(a.call.postscale) {
+    if (a.call.op == kiln::ReduceOp::Average) after /= static_cast<double>(a.ranks.size());
+  }
+};
+
+ReduceOp plain_op(kiln::ReduceOp op) {
+  switch (op) {
+    case kiln::ReduceOp::Min:
+      return ReduceOp::Min;
+    case kiln::ReduceOp::Max:
+      return ReduceOp::Max;
+    case kiln::ReduceOp::Product:
+      return ReduceOp::Product;
+    default:
+      return ReduceOp::Sum;
+  }
+}
+
+// Halves that are scaled stay f32 from the first factor to the last, so that they are rounded once.
+DType working_dtype(DType dtype, const Factors& factors) {
+  const bool is_half = dtype == DType::F16 || dtype == DType::BF16;
+  return is_half && (factors.before != 1 || factors.after != 1) ? DType::F32 : dtype;
+}
+
+// One tensor of a shared buffer.
+struct Part {
+  const TensorSpec* spec;
+  const Submitted* input;  // null: this rank has joined
+  Tensor output;
+  Bytes work;
+};
+
+std::vector<Part> parts_of(std::span<Work> works) {
+  std::vector<Part> parts;
+  for (Work& work : works) {
+    const std::vector<TensorSpec>& specs = work.agreement->call.tensors;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+      parts.push_back({&specs[i], work.inputs.empty() ? nullptr : work.inputs[i].get(), {}, {}});
+  }
+  return parts;
+}
+
+void reduce_in_place(const Group& group, DType dtype, kiln::ReduceOp op, std::span<Part> parts, Bytes all) {
+  if (op != kiln::ReduceOp::Adasum) return allreduce(group, dtype, plain_op(op), all);
+  for (const Part& part : parts) adasum(group, dtype, part.work);
+}
+
+// Reduces tensors of one dtype in one buffer: the memory of the result where there is one tensor.
+void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
+  const Factors factors(agreement);
+  const DType dtype = parts.front().spec->dtype;
+  const DType working = working_dtype(dtype, factors);
+  std::vector<std::byte> buffer;
+  std::size_t bytes = 0;
+  for (const Part& part : parts) bytes += static_cast<std::size_t>(part.spec->numel()) * size_of(working);
+  const bool is_direct = parts.size() == 1 && working == dtype && parts.front().input != nullptr;
+  for (Part& part : parts) {
+    if (part.input != nullptr) part.output = made(*part.spec);
+  }
+  Bytes all;
+  std::optional<WritableHostView> direct;
+  if (is_direct) {
+    direct.emplace(parts.front().output);
+    all = {direct->bytes(), direct->byte_count()};
+  } else {
+    buffer.resize(bytes);
+    all = buffer;
+  }
+  std::size_t at = 0;
+  for (Part& part : parts) {
+    part.work = all.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
+    at += part.work.size();
+    if (part.input != nullptr) {
+      scale(dtype, part.input->bytes(), working, part.work, factors.before);
+    } else {
+      fill_neutral(working, agreement.call.op, part.work);
+    }
+  }
+  reduce_in_place(group, working, agreement.call.op, parts, all);
+  for (Part& part : parts) {
+    if (part.input == nullptr) continue;
+    const WritableHostView out(part.output);
+    scale(working, part.work, dtype, {out.bytes(), out.byte_count()}, factors.after);
+  }
+}
+
+}  // namespace
+
+Tensor made(const TensorSpec& spec) {
+  const Dims sizes(spec.sizes.begin(), spec.sizes.end());
+  return Tensor::empty(sizes, spec.dtype, Device{});
+}
+
+void perform_allreduce(const Group& group, std::span<Work> works) {
+  std::vector<Part> parts = parts_of(works);
+  // Tensors of one group may differ in dtype: each run of equal ones is a buffer.
+  for (std::size_t begin = 0; begin < parts.size();) {
+    std::size_t end = begin + 1;
+    while (end < parts.size() && parts[end].spec->dtype == parts[begin].spec->dtype) ++end;
+    reduce_together(group, *works.front().agreement, std::span(parts).subspan(begin, end - begin));
+    begin = end;
+  }
+  auto part = parts.begin();
+  for (Work& work : works) {
+    for (std::size_t i = 0; i < work.agreement->call.tensors.size(); ++i, ++part) {
+      if (part->input != nullptr) work.outputs.push_back(std::move(part->output));
+    }
+  }
+}
+
+void scatter_parts(const Group& group, Work& work, std::span<const Range> parts, Tensor output) {
+  const Factors factors(*work.agreement);
+  const Signature& call = work.agreement->call;
+  const DType dtype = call.tensors.front().dtype;
+  const DType working = working_dtype(dtype, factors);
+  const auto count = static_cast<std::size_t>(call.tensors.front().numel());
+  std::vector<std::byte> scaled(count * size_of(working)), part(parts[group.me].count() * size_of(working));
+  scale(dtype, work.inputs.front()->bytes(), working, scaled, factors.before);
+  reduce_scatter(group, working, plain_op(call.op), scaled, parts, part);
+  const WritableHostView out(output);
+  scale(working, part, dtype, Bytes{out.bytes(), out.byte_count()}, factors.after);
+}
+
+}  // namespace kiln::dist
