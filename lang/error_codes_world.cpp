@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 11> kRows{{
+constexpr std::array<ErrorCode, 12> kRows{{
     {"K1000", "IOError", "", "a file that cannot be used",
      "A file or folder cannot be read or written, in a way that has no page of its own.",
      R"(throw IOError("no disk"))", R"(exists("/tmp"))"},
@@ -48,6 +48,12 @@ f(0))"},
     {"K1105", "Interrupted", "", "the program was stopped",
      "Ctrl-C ends what runs, and no `catch` takes it. Every variable keeps its value.",
      R"(throw Interrupted("stop"))", "1 + 1"},
+    {"K1106", "RanksLost", "", "a process of the job is gone",
+     "Another process of the job ended or does not answer, so that what all of them do together "
+     "cannot be done. The message names which. A job that may go on with fewer catches it, and "
+     "goes on from its last checkpoint.",
+     R"(throw RanksLost("rank 2 is gone"))",
+     R"(try { throw RanksLost("rank 2 is gone") } catch err { print(err.kind) })"},
     {"K1200", "Error", "", "an error that the program throws",
      "A text or another value was thrown by the program itself. `catch err` gets it; a kind of "
      "error, `throw ValueError(\"…\")`, lets those who catch it tell it from others.",

@@ -60,9 +60,8 @@ std::string indented(std::string_view text) {
 }
 
 // Ctrl-C ends all tests, not the one that runs. Throws OpError (Interrupted).
-Result unless_stopped(Result result) {
+void check_not_stopped(const Result& result) {
   if (result.status == Status::Interrupted) throw_interrupt();
-  return result;
 }
 
 // What an example printed: results, and of an error its first line.
@@ -77,7 +76,9 @@ void run_examples(Session& session, const std::string& name, const std::string& 
   const std::vector<Example> examples = find_examples(documentation);
   if (examples.empty()) return;
   for (const Example& example : examples) {
-    const std::string actual = printed(unless_stopped(session.eval(example.entry)));
+    const Result result = session.eval(example.entry);
+    check_not_stopped(result);
+    const std::string actual = printed(result);
     if (same_output(example.expected, actual)) continue;
     return report.failed(name, indented(">>> " + example.entry) + "      expected\n" +
                                    indented(example.expected) + "      got\n" + indented(actual));
@@ -86,7 +87,8 @@ void run_examples(Session& session, const std::string& name, const std::string& 
 }
 
 void run_function(Session& session, const std::string& name, Report& report) {
-  const Result result = unless_stopped(session.eval(name + "();"));
+  const Result result = session.eval(name + "();");
+  check_not_stopped(result);
   if (result.status == Status::Done) return report.passed(name);
   report.failed(name, indented(result.output + result.diagnostics));
 }
@@ -107,7 +109,8 @@ void test_program(Session& session, const std::string& path, Report& report) {
   session.interpreter().main().set("is_main", false);
   std::error_code ignored;
   session.interpreter().main().path = std::filesystem::weakly_canonical(path, ignored).string();
-  const Result loaded = unless_stopped(session.eval_file(path));
+  const Result loaded = session.eval_file(path);
+  check_not_stopped(loaded);
   if (loaded.status != Status::Done) return report.failed("running the file", indented(loaded.diagnostics));
   const std::vector<std::string> names = session.interpreter().main().names;
   for (const std::string& name : names) {

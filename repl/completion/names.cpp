@@ -72,6 +72,14 @@ std::optional<KnownType> declared(Session& session, const CursorText& text, std:
   return std::nullopt;
 }
 
+// Of an op that has several forms, "max(x)" and "max.dim(x, dim)" on a line each, the first, by the plain
+// name.
+std::string first_form(std::string_view signatures) {
+  const std::string_view line = signatures.substr(0, signatures.find('\n'));
+  const std::size_t open = std::min(line.find('('), line.size());
+  return std::string(line.substr(0, std::min(line.find('.'), open))) + std::string(line.substr(open));
+}
+
 // May the value stand to the right of an operator with this on its left?
 bool fits(std::string_view op, const KnownType& left, const Value& value) {
   const KnownArgument both[] = {{{}, left, {}}, {{}, KnownType::of(value), {}}};
@@ -93,7 +101,7 @@ bool fits(std::string_view op, const KnownType& left, const Value& value) {
 Candidate described(std::string name, const Value& value) {
   switch (value.tag()) {
     case Tag::Native:
-      return {std::move(name), "function", value.as<interp::Native>().signature};
+      return {std::move(name), "function", first_form(value.as<interp::Native>().signature)};
     case Tag::Function:
       return {std::move(name), "function", signature_of(value)};
     case Tag::StructType: {

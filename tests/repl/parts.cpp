@@ -85,7 +85,7 @@ TEST_CASE("a wrong command line says what is wrong and what was meant") {
   CHECK(complaint({"test", "--check", "a.kiln"}) ==
         "`--check` goes with programs and `kiln fmt`, not with `kiln test`|");
   CHECK(complaint({"--backend", "warp"}) ==
-        "there is no backend `warp`|backends are fused, aot_eager and eager");
+        "there is no backend `warp`|backends are \"fused\", \"aot_eager\" and \"eager\"");
   CHECK(complaint({"-x"}).starts_with("there is no option `-x`"));
 }
 
