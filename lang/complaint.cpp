@@ -44,7 +44,7 @@ constexpr Hint kForeignWords[] = {
     {"until", "write `while not …`"},
     {"using", "write `import name`"},
     {"var", "a variable needs no keyword: `x = 1`"},
-    {"yield", "`yield` is a statement of its own"},
+    {"yield", "`yield` is a statement of its own, or in a function what `x = yield e` assigns"},
 };
 
 // Characters and operators of other languages.

@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "dist/launch/error_mark.h"
-#include "repl/command.h"
+#include "lang/diagnostic.h"
 #include "repl/failure.h"
-#include "repl/pasted.h"
 #include "tensor/interrupt.h"
 #include "tensor/parallel.h"
 
@@ -90,29 +89,10 @@ class KeptErrors {
   std::string text_;
 };
 
-// Runs text of the language, and shows no value of it: rank 0 does. Throws what ends the session.
-void follow_text(Session& session, const std::string& text) {
-  try {
-    const auto outcome = session.run(text);
-    if (outcome.has_value && !outcome.value.is_none()) session.interpreter().main().set("_", outcome.value);
-  } catch (...) {
-    const Failure failure = current_failure();
-    if (failure.fault == Failure::Fault::Exit) throw;
-    session.report(failure.diagnostic);
-  }
-  session.interpreter().flush();
-}
-
-void follow_entry(Session& session, const std::string& entry) {
-  for (const std::string& part : split_pasted(entry)) {
-    if (!is_command(part)) {
-      follow_text(session, part);
-      continue;
-    }
-    const Session::Sink out = std::exchange(session.options().out, [](std::string_view) {});
-    session.eval(part);
-    session.options().out = out;
-  }
+// What went wrong with an entry, as all ranks put it; "" where nothing did.
+std::string error_of(const Session& session, const KeptErrors& errors) {
+  if (errors.text().empty()) return {};
+  return session.last_error() ? lang::render(*session.last_error(), {}) : errors.text();
 }
 
 int parse_code(std::string_view text) {
@@ -152,15 +132,19 @@ bool follows_entries() {
 
 int follow_entries(Session& session) {
   const int rank = dist::launched_rank()->place.rank;
+  // Values of entries and pages of help are shown by rank 0.
+  session.options().page = [](std::string_view) {};
   for (int number = 1;; ++number) {
     std::optional<std::string> entry;
     while (!(entry = value_within(key("entry", number), std::chrono::hours(1)))) continue;
     if (entry->starts_with('Q')) return parse_code(std::string_view(*entry).substr(1));
     interrupt_requested.store(false);
     KeptErrors errors(session, false);
-    follow_entry(session, entry->substr(1));
+    const Result result = session.eval_last(entry->substr(1));
     std::fflush(stdout);
-    if (!errors.text().empty() && value_within(key("error", number), kSameError) != errors.text())
+    if (result.status == Status::Quit) return result.exit_code;
+    const std::string error = error_of(session, errors);
+    if (!error.empty() && value_within(key("error", number), kSameError) != error)
       std::fwrite(errors.text().data(), 1, errors.text().size(), stderr);
     dist::launcher_link()->set(done_key(number, rank), "");
   }
@@ -172,7 +156,7 @@ Result eval_on_ranks(Session& session, const std::string& entry, const std::func
   dist::launcher_link()->set(key("entry", number), "E" + entry);
   KeptErrors errors(session, true);
   Result result = eval();
-  dist::launcher_link()->set(key("error", number), errors.text());
+  dist::launcher_link()->set(key("error", number), error_of(session, errors));
   if (result.status == Status::Quit) return result;
   for (int rank = 1; rank < size && !interrupt_requested.load(); ++rank)
     while (!value_within(done_key(number, rank), kLook) && !interrupt_requested.load()) continue;

@@ -67,39 +67,47 @@ constexpr std::array kJobOptions{
               [](dist::JobOptions& job, std::string_view value) { job.discover = value; }},
 };
 
-const JobOption& find_option(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const JobOption& option : kJobOptions) {
-    if (option.name == name) return option;
-    names.push_back(option.name);
-  }
-  const std::string_view near = lang::nearest(name, names);
-  throw UsageError{fmt::format("`kiln run` has no option `{}`", name),
-                   near.empty() ? "options of `kiln` itself stand before `run`'s program, behind `--`"
-                                : fmt::format("did you mean `{}`?", near)};
+const JobOption* find_option(std::string_view name) {
+  const auto found = std::ranges::find(kJobOptions, name, &JobOption::name);
+  return found == kJobOptions.end() ? nullptr : &*found;
 }
 
 // Takes the job's options from the front; what is left is what each rank runs.
 dist::JobOptions parse_job(std::span<const std::string>& rest) {
   dist::JobOptions job;
-  while (!rest.empty() && rest.front().starts_with('-') && rest.front() != "-") {
-    const std::string name = rest.front();
-    rest = rest.subspan(1);
-    if (name == "--") break;
-    const JobOption& option = find_option(name);
-    if (rest.empty())
-      throw UsageError{fmt::format("`{}` needs a value", name), fmt::format("`{} {}`", name, option.value)};
-    option.apply(job, rest.front());
-    rest = rest.subspan(1);
+  for (const JobOption* option = nullptr; !rest.empty() && (option = find_option(rest.front())) != nullptr;) {
+    if (rest.size() < 2)
+      throw UsageError{fmt::format("`{}` needs a value", option->name),
+                       fmt::format("`{} {}`", option->name, option->value)};
+    option->apply(job, rest[1]);
+    rest = rest.subspan(2);
   }
   return job;
 }
 
-// What each rank's own command line must be; wrong ones are told once, here.
-CommandLine check_program(std::span<const std::string> arguments) {
+// A word that is no option of ranks may be one of the job with a slip in it.
+void suggest_option(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const JobOption& option : kJobOptions) names.push_back(option.name);
+  const std::string_view near = lang::nearest(word, names);
+  if (word.starts_with('-') && !near.empty())
+    throw UsageError{fmt::format("there is no option `{}`", word), fmt::format("did you mean `{}`?", near)};
+}
+
+CommandLine parse_program(std::span<const std::string> arguments) {
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-  CommandLine line = parse_command_line(pointers);
+  try {
+    return parse_command_line(pointers);
+  } catch (const UsageError&) {
+    suggest_option(arguments.front());
+    throw;
+  }
+}
+
+// What each rank's own command line must be; wrong ones are told once, here.
+CommandLine check_program(std::span<const std::string> arguments) {
+  CommandLine line = parse_program(arguments);
   if (line.mode != Mode::Script && line.mode != Mode::Code && line.mode != Mode::Prompt)
     throw UsageError{"`kiln run` runs programs, or the prompt", {}};
   if (line.script == "-")

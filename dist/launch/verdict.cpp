@@ -71,7 +71,10 @@ Verdict judge(std::span<const RankEnd> ends) {
   } else {
     verdict.text += named(ranks) + " " + said_of(*cause);
   }
-  if (std::ranges::any_of(ends, &RankEnd::was_stopped)) verdict.text += "; the other ranks were stopped";
+  const auto is_consequence = [](const RankEnd& end) {
+    return end.was_stopped || (end.error && end.error->kind == kConsequence);
+  };
+  if (std::ranges::any_of(ends, is_consequence)) verdict.text += "; the other ranks were stopped";
   verdict.text += "\n";
   return verdict;
 }

@@ -140,17 +140,22 @@ Value padded(Interpreter&, std::span<Value> arguments) {
   const std::int64_t width = int_argument(arguments[1], "width");
   const std::string& fill = text_argument(arguments[2], "fill");
   if (code_point_count(fill) != 1) raise("TypeError", "the fill must be one character");
-  const std::int64_t missing = width - code_point_count(text);
+  const std::int64_t missing = width - static_cast<std::int64_t>(arguments[0].as<Str>().length());
   if (missing <= 0) return arguments[0];
   if (missing > 100'000'000) raise("ValueError", fmt::format("a width of {} is too large", width));
   // Python's choice of the side that gets the odd one.
   const std::int64_t half = missing / 2 + (missing & width & 1);
   const std::int64_t left = S == Side::Left ? 0 : S == Side::Right ? missing : half;
   std::string result;
-  for (std::int64_t i = 0; i < left; ++i) result += fill;
+  const auto pad = [&](std::int64_t times) {
+    in_pieces(static_cast<std::size_t>(times), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) result += fill;
+    });
+  };
+  pad(left);
   result += text;
-  for (std::int64_t i = left; i < missing; ++i) result += fill;
-  return Value(result);
+  pad(missing - left);
+  return make<Str>(std::move(result));
 }
 
 Value zfill(Interpreter&, std::span<Value> arguments) {

@@ -26,7 +26,8 @@ constexpr std::array<Command, 1> kCommands{{
     {"ranks", "", "Looking", "where this process stands among the ranks of its job, and what each waits for",
      "Rank 0 knows what all ranks have called, which collectives are not called by all, and by\n"
      "whom; the others tell what they wait for themselves.",
-     show_ranks},
+     show_ranks,
+     no_function("it tells of programs that are under way; what they wait for is told where it takes long")},
 }};
 
 }  // namespace

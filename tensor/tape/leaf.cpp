@@ -12,14 +12,15 @@ namespace {
 // Gradients go to leaves as soon as they are complete.
 constexpr std::uint64_t kFirst = ~std::uint64_t{0};
 
+bool is_captured() { return levels::top != nullptr && levels::top->notes_plain(); }
+
 // A gradient as the leaf's own: not an alias of another leaf's, dense, and not a small part of a large
 // buffer.
 Tensor own(const Tensor& grad) {
   const bool fills =
       static_cast<std::size_t>(grad.numel().hint()) * size_of(grad.dtype()) == grad.storage()->bytes();
   if (!grad.is_contiguous()) return ops::contiguous(grad);
-  const bool noted = levels::top != nullptr && levels::top->notes_plain();  // it must come from some op
-  if (!fills || noted) return ops::clone(grad);
+  if (!fills || is_captured()) return ops::clone(grad);  // there it must come from some op
   const bool sole = grad.impl()->ref_count() == 1 && grad.storage()->ref_count() == 1;
   return sole && !grad.impl()->origin ? grad : share_value(grad);
 }
@@ -66,6 +67,7 @@ void LeafNode::accumulate(const Tensor& grad, bool record) {
   add_to_gradient(x, grad, record);
   // By index: a hook may add another.
   for (std::size_t i = 0; i < post_hooks_.size(); ++i) {
+    if (post_hooks_[i].is_early && is_captured()) continue;
     const PostHook hook = post_hooks_[i].run;
     hook(x);
   }
@@ -75,6 +77,10 @@ void LeafNode::visit_kept(ReferenceVisitor& visitor) const { kiln::visit_referen
 
 void LeafNode::remove_post_hook(int id) {
   std::erase_if(post_hooks_, [id](const Numbered& hook) { return hook.id == id; });
+}
+
+void LeafNode::mark_early(int id) {
+  for (Numbered& hook : post_hooks_) hook.is_early = hook.is_early || hook.id == id;
 }
 
 void LeafNode::move_hooks_to(LeafNode& next) {

@@ -1,6 +1,7 @@
 // Owns the end of the tape at a leaf: where a gradient is added into `x.grad`.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -18,13 +19,17 @@ class LeafNode final : public Node {
   Tensors backward(Inputs, std::span<const bool>) override { return {}; }
   bool is_leaf() const override { return true; }
   Tensor leaf() const;  // absent when gone
-  // Runs something after it was added into?
-  bool has_post_hooks() const { return !post_hooks_.empty(); }
+  // Runs something after it was added into that captured code must run, too?
+  bool has_post_hooks() const {
+    return std::ranges::any_of(post_hooks_, [](const Numbered& hook) { return !hook.is_early; });
+  }
 
   // Adds into the leaf's grad; does nothing when the leaf is gone. `record`: the sum gets a history.
   void accumulate(const Tensor& grad, bool record);
-  void add_post_hook(int id, PostHook hook) { post_hooks_.push_back({id, std::move(hook)}); }
+  void add_post_hook(int id, PostHook hook) { post_hooks_.push_back({id, std::move(hook), false}); }
   void remove_post_hook(int id);
+  // What this hook does, the program does later in any case: captured code leaves it out.
+  void mark_early(int id);
   void forget_leaf() {
     const std::lock_guard lock(mutex_);
     leaf_ = nullptr;
@@ -41,6 +46,7 @@ class LeafNode final : public Node {
   struct Numbered {
     int id;
     PostHook run;
+    bool is_early = false;
     void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
   };
   std::vector<Numbered> post_hooks_;

@@ -103,7 +103,8 @@ TEST_CASE("a job's end is told once, by its cause", "[launch]") {
       std::vector{failed(0, "ValueError", "ValueError: x\n"), failed(1, "ValueError", "ValueError: x\n"),
                   failed(2, "RanksLost", "RanksLost: y\n"), failed(3, "ValueError", "ValueError: x\n")});
   CHECK(verdict.exit_code == 1);
-  CHECK(verdict.text == "ValueError: x\nkiln run: this error ended ranks 0, 1 and 3\n");
+  CHECK(verdict.text ==
+        "ValueError: x\nkiln run: this error ended ranks 0, 1 and 3; the other ranks were stopped\n");
 
   CHECK(judge(std::vector{failed(0, "ValueError", "ValueError: x\n")}).text == "ValueError: x\n");
 

@@ -1,8 +1,7 @@
 // Colours of a line, by what its words are in any of the stages.
 const escapeHtml = text => text.replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}[c]));
 
-const kCommentOf = {source: /(^|\s)#.*$/, asm: /(^|\s)#.*$/, llvm: /(^|\s);.*$/, cuda: /(^|\s)(\/\/|#(?!pragma|include)).*$/,
-  ptx: /(^|\s)(\/\/|#).*$/};
+const kCommentOf = {source: /(^|\s)#.*$/, asm: /(^|\s)#.*$/, llvm: /(^|\s);.*$/, cuda: /(^|\s)\/\/.*$/, ptx: /(^|\s)\/\/.*$/};
 const kWords = new RegExp([
   "(?<name>%[\\w.]+)",
   "(?<label>^[\\w.]+:|\\.L\\w+)",
