@@ -98,10 +98,15 @@ LessonProgress& Session::lesson_progress() {
   return *lesson_progress_;
 }
 
-std::string Session::entry_name() const { return "<prompt:" + std::to_string(log_.current_number()) + ">"; }
+std::string Session::entry_name() const {
+  const std::string part = texts_run_ == 0 ? std::string() : "." + std::to_string(texts_run_ + 1);
+  return "<prompt:" + std::to_string(log_.current_number()) + part + ">";
+}
 
 interp::Interpreter::Outcome Session::run(std::string_view text) {
-  return interpreter_->run(entry_name(), std::string(text));
+  std::string name = entry_name();
+  ++texts_run_;
+  return interpreter_->run(std::move(name), std::string(text));
 }
 
 void Session::show(const interp::Value& value) {
@@ -178,6 +183,7 @@ Result Session::finish(Status status) {
 
 void Session::as_entry(std::string_view text, const std::function<void()>& work) {
   const int number = log_.begin(text);
+  texts_run_ = 0;
   log_.define_names_in(text);
   const auto start = std::chrono::steady_clock::now();
   const double reading_before = reading_seconds_;
@@ -209,6 +215,7 @@ Result Session::eval_whole(std::string_view entry, bool may_go_on) {
   const std::string again = std::exchange(on_enter_, {});
   if (trim(entry).empty()) entry = again;
   for (const std::string& part : split_pasted(entry)) {
+    if (trim(part).empty()) continue;
     if (may_go_on && !is_command(part) && lang::completeness(part) == lang::Completeness::Incomplete) {
       return finish(Status::Incomplete);
     }

@@ -120,7 +120,8 @@ class Session {
   const std::vector<std::string>& entries() const { return entries_; }
   const std::string& last_loaded() const { return last_loaded_; }
   void reset();
-  // The name of texts that run in the entry under way: "<prompt:3>".
+  // The name of the next text of the entry under way: "<prompt:3>", and "<prompt:3.2>" for the second one
+  // that a command runs, as places are looked up by name.
   std::string entry_name() const;
 
  private:
@@ -137,6 +138,7 @@ class Session {
   Options options_;
   std::unique_ptr<interp::Interpreter> interpreter_;
   EntryLog log_;
+  int texts_run_ = 0;  // of the entry under way
   Result result_;
   std::optional<std::string> page_;  // what the command under way wrote so far
   double reading_seconds_ = 0;       // that pages were on the terminal for

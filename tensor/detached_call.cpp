@@ -19,6 +19,9 @@ namespace {
 constexpr auto kBetweenLooks = std::chrono::milliseconds(10);
 
 std::atomic<int> left_behind{0};
+thread_local constinit int leaving = 0;  // scopes
+
+bool waits_no_more() { return leaving > 0 || std::uncaught_exceptions() > 0 || interrupt_requested.load(); }
 
 }  // namespace
 
@@ -73,9 +76,12 @@ DetachedCall::DetachedCall(std::function<void()> call) : state_(std::make_shared
 }
 
 DetachedCall::~DetachedCall() {
-  if (!state_->wait([] { return interrupt_requested.load(); })) state_->leave(thread_);
+  if (!state_->wait(waits_no_more)) state_->leave(thread_);
   thread_.detach();
 }
+
+LeavesDetachedCalls::LeavesDetachedCalls() { ++leaving; }
+LeavesDetachedCalls::~LeavesDetachedCalls() { --leaving; }
 
 bool DetachedCall::has_ended() const {
   const std::lock_guard lock(state_->mutex);

@@ -191,3 +191,18 @@ TEST_CASE("a lost rank is an error of those that are left", "[controller]") {
   CHECK(error_of([&] { zero.start({allreduce_of(tensor_of({1}, {1}), "w")}); }) ==
         "RanksLost: rank 1 closed its link");
 }
+
+TEST_CASE("a rank that is lost while others perform with it holds up nobody", "[controller]") {
+  const Tensor x = tensor_of(std::vector<double>(200'000, 1.0), {200'000});
+  for (int trial = 0; trial < 8; ++trial) {
+    auto transports = dist::make_thread_transports(2);
+    Controller zero(std::move(transports[0]), {});
+    auto one = std::make_unique<Controller>(std::move(transports[1]), Controller::Options{});
+    const auto ticket = zero.start({allreduce_of(x, "w")});
+    one->start({allreduce_of(x, "w")});
+    std::this_thread::sleep_for(std::chrono::microseconds(100 * trial));
+    one.reset();
+    const std::string error = error_of([&] { zero.wait(ticket); });
+    CHECK((error.empty() || error.starts_with("RanksLost: ")));
+  }
+}

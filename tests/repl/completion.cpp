@@ -150,7 +150,8 @@ TEST_CASE("names of a module that is imported from", "[completion]") {
 
 TEST_CASE("keys of a dict", "[completion]") {
   Tab tab;
-  tab.session.eval("d = {\"rate\": 0.1, \"rounds\": 3, 4: 5}");
+  tab.session.eval("d = {\"rate\": 0.1, \"rounds\": 3, 4: 5}\nyears = {\"2024\": 1}");
+  CHECK(tab("years[\"20") == std::vector<std::string>{"2024"});
   CHECK(tab("d[\"") == std::vector<std::string>{"rate", "rounds"});
   CHECK(tab("d['rou") == std::vector<std::string>{"rounds"});
   CHECK(tab("other[\"").empty());

@@ -12,8 +12,8 @@ class Program:
     in_suite: bool = False
 
     def is_of_scripts(self):
-        """Neither a command of the prompt nor a value that only the prompt prints."""
-        return not self.entry.startswith(":") and not self.name.startswith("value of")
+        """Not a command of the prompt."""
+        return not self.entry.startswith(":")
 
 
 TEXT = 'text = "abcdefghij" * 20000000'
@@ -156,8 +156,6 @@ PROGRAMS = [
     # Printing.
     Program("print of a list", "print(numbers)", NUMBERS),
     Program("endless print", "while true { print(\"a line\") }", in_suite=True),
-    Program("value of a list", "numbers", NUMBERS),
-    Program("value of nested lists", "a", "a = [[[i], {\"k\": i}] for i in range(500000)]"),
     Program("print of a tensor", "print(x.tolist())", "x = rand(3000, 1000)"),
     Program("nested copies", "while true { b = deepcopy(a); b == a };",
             "fn nest(n) = [] if n == 0 else [nest(n - 1), nest(n - 1)]\na = nest(17)"),
