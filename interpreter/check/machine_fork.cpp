@@ -25,9 +25,9 @@ State Machine::capture(Frame* frame) {
   Interpreter& interpreter = vm_.interpreter();
   std::vector<Value> roots = values_in_use(vm_);
   roots.push_back(interpreter.impl().main);
-  left_ -= static_cast<std::int64_t>(roots.size()) / 4;
+  left_ -= static_cast<std::int64_t>(roots.size());
   State state{Heap(roots, interpreter.impl().prelude.object()), {}, {}, {}, kiln::grad_enabled()};
-  left_ -= static_cast<std::int64_t>(state.heap.size()) / 4;
+  left_ -= static_cast<std::int64_t>(state.heap.size());
   if (frame == nullptr) return state;
   state.function = frame->base[-1];
   const capture::Liveness& live = frame->code->liveness();
