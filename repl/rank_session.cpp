@@ -149,7 +149,8 @@ int follow_entries(Session& session) {
     const Result result = session.eval_last(entry->substr(1));
     std::fflush(stdout);
     if (result.status == Status::Quit) return result.exit_code;
-    const std::string error = error_of(session, errors);
+    // Ctrl-C reaches all ranks, each somewhere else.
+    const std::string error = result.status == Status::Interrupted ? "" : error_of(session, errors);
     if (!error.empty() && value_within(key("error", number), kSameError) != error)
       std::fwrite(errors.text().data(), 1, errors.text().size(), stderr);
     dist::launcher_link()->set(done_key(number, rank), "");
