@@ -133,6 +133,9 @@ void Crew::start(Worker& worker) {
   if (options_.color) child.environment.emplace_back("CLICOLOR_FORCE=1");
   child.command = options_.command;
   if (!is_local(worker)) {
+    // What stands later counts.
+    const std::vector<std::string> ours = std::exchange(child.environment, settings_to_send());
+    child.environment.insert(child.environment.end(), ours.begin(), ours.end());
     child.command =
         remote_command(options_.agent, hosts_[worker.host].name, child.environment, options_.command);
     child.environment.clear();

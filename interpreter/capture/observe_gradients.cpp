@@ -34,6 +34,11 @@ void Observer::differentiate(const std::string& name, std::span<const Value> arg
     if (hook == nullptr) return tracer_.stop("a hook of the library is called");
     tracer_.know_constant(hook->function);
   }
+  for (const PostHook& each : reach.post_hooks) {
+    const auto* hook = each.target<host::ProgramPostHook>();
+    if (hook == nullptr) return tracer_.stop("a hook of the library is called");
+    tracer_.know_constant(hook->function);
+  }
   tracer_.save_checkpoint();
   for (const Tensor& each : reach.leaves) {
     const Value leaf(each);

@@ -55,6 +55,10 @@ Machine::Way Machine::skip(Course& course, Frame* frame) {
   if (op == Opcode::Throw) return leave_path(course, end_of_path());
   const Handler* const handler = catching(*frame);
   const std::size_t place = frame->place();
+  if (is_call(op)) {
+    has_skipped_call_ = true;
+    forget_what_arguments_may_do(*frame, contents_);
+  }
   give_unknown(*frame, contents_);
   if (handler == nullptr || !caught_.emplace(frame, handler).second) {
     ++frame->pc;
@@ -100,6 +104,7 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
     return Way::Goes;
   }
   if (is_deliberate(op) && !comes_for_certain(frame)) return leave_path(course, error);
+  if (!is_deliberate(op) && reads_unknown_items(*frame, contents_)) return skip(course, frame);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {
@@ -152,7 +157,7 @@ Machine::Way Machine::leave_path(Course& course, const std::exception_ptr& error
 // Were all branches before it certain? For what the library says, those since the program called it: it
 // refuses that call.
 bool Machine::comes_for_certain(const Frame* frame) const {
-  if (!is_library(*frame)) return forked_.empty();
+  if (!is_library(*frame)) return forked_.empty() && !is_supposed_;
   while (frame >= vm_.frames_begin() && is_library(*frame)) --frame;
   return std::none_of(forked_.begin(), forked_.end(), [frame](const Frame* each) { return each > frame; });
 }

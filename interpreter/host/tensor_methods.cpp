@@ -181,10 +181,7 @@ Value register_hook(Interpreter& interpreter, Args a) {
 }
 
 Value register_post_accumulate_grad_hook(Interpreter& interpreter, Args a) {
-  const int hook = kiln::add_post_accumulate_hook(
-      self(a),
-      holding([](Interpreter* own, const Value& f, const kiln::Tensor& x) { own->call(f, {Value(x)}); },
-              &interpreter, a[1]));
+  const int hook = kiln::add_post_accumulate_hook(self(a), ProgramPostHook{&interpreter, a[1]});
   return hook_handle(self(a), hook);
 }
 
@@ -270,6 +267,9 @@ bool set_field(Interpreter&, const Value& object, std::string_view name, const V
 kiln::Tensor host::ProgramHook::operator()(const kiln::Tensor& gradient) const {
   const Value result = interpreter->call(function, {Value(gradient)});
   return result.is_none() ? kiln::Tensor() : tensor_argument(result, "the gradient a hook returns");
+}
+void host::ProgramPostHook::operator()(const kiln::Tensor& leaf) const {
+  interpreter->call(function, {Value(leaf)});
 }
 
 }  // namespace kiln::interp

@@ -12,4 +12,12 @@ struct ProgramHook {
   void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(function, visitor); }
 };
 
+// The same, called with a leaf after its gradient was added to.
+struct ProgramPostHook {
+  Interpreter* interpreter;
+  Value function;
+  void operator()(const kiln::Tensor& leaf) const;
+  void visit_references(ReferenceVisitor& visitor) const { interp::visit_references(function, visitor); }
+};
+
 }  // namespace kiln::interp::host

@@ -30,7 +30,7 @@ bool has_listeners(const Node& node) {
                                                [](const auto& hook) { return bool{hook.entry->run}; }));
 }
 
-// Calls f(entry) for each hook that was not removed.
+// Calls f(entry) for each hook that was not removed, before the gradient is added.
 template <class F>
 void each_hook(const Node& node, F&& f) {
   if (node.hooks == nullptr) return;
@@ -41,15 +41,19 @@ void each_hook(const Node& node, F&& f) {
 
 bool is_leaf_for_hooks(const Tensor& x) {
   const AutogradMeta* meta = meta_of(x);
-  return meta != nullptr && meta->leaf && !meta->retained &&
-         !static_cast<const LeafNode&>(*meta->history.node).has_post_hooks();
+  return meta != nullptr && meta->leaf && !meta->retained;
+}
+
+// Calls f(id) for each hook of a leaf that captured code runs, too, in their order.
+template <class F>
+void each_hook_of_leaf(const Tensor& x, F&& f) {
+  const Node& node = *history(x).node;
+  each_hook(node, [&f](const HookEntry& each) { f(each.id); });
+  for (const LeafNode::Numbered& each : static_cast<const LeafNode&>(node).post_hooks())
+    if (!each.is_early) f(each.id);
 }
 
 }  // namespace
-
-constexpr std::string_view kPostHook =
-    "a hook is called after a gradient was added: what it does can stand behind `backward()`, where it is "
-    "compiled";
 
 Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
   Reach reach;
@@ -60,8 +64,9 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
   walk(std::move(ahead), [&](const Node& node) {
     if (node.is_leaf()) {
       const auto& leaf = static_cast<const LeafNode&>(node);
-      if (leaf.has_post_hooks()) reach.obstacle = kPostHook;
       each_hook(leaf, [&reach](const HookEntry& each) { reach.hooks.push_back(each.run); });
+      for (const LeafNode::Numbered& each : leaf.post_hooks())
+        if (!each.is_early) reach.post_hooks.push_back(each.run);
       if (Tensor x = leaf.leaf()) reach.leaves.push_back(std::move(x));
       return false;
     }
@@ -77,7 +82,7 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
 std::optional<std::vector<int>> hooks_of_leaf(const Tensor& x) {
   if (!is_leaf_for_hooks(x)) return std::nullopt;
   std::vector<int> hooks;
-  each_hook(*history(x).node, [&hooks](const HookEntry& each) { hooks.push_back(each.id); });
+  each_hook_of_leaf(x, [&hooks](int id) { hooks.push_back(id); });
   return hooks;
 }
 
@@ -85,8 +90,8 @@ bool is_leaf_with(const Tensor& x, std::span<const int> hooks) {
   if (!is_leaf_for_hooks(x)) return false;
   std::size_t seen = 0;
   bool same = true;
-  each_hook(*meta_of(x)->history.node, [&](const HookEntry& each) {
-    same = same && seen < hooks.size() && hooks[seen] == each.id;
+  each_hook_of_leaf(x, [&](int id) {
+    same = same && seen < hooks.size() && hooks[seen] == id;
     ++seen;
   });
   return same && seen == hooks.size();

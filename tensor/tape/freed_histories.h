@@ -14,7 +14,8 @@ namespace kiln::tape {
 // it.
 struct Reach {
   std::vector<Tensor> leaves;
-  std::vector<Hook> hooks;    // on leaves
+  std::vector<Hook> hooks;  // on leaves
+  std::vector<PostHook> post_hooks{};
   std::string_view obstacle;  // why its effects are not those of ops alone; empty: they are
 };
 // `since`: nodes with smaller sequence numbers existed before the capture.

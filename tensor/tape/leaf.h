@@ -1,7 +1,6 @@
 // Owns the end of the tape at a leaf: where a gradient is added into `x.grad`.
 #pragma once
 
-#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -19,10 +18,14 @@ class LeafNode final : public Node {
   Tensors backward(Inputs, std::span<const bool>) override { return {}; }
   bool is_leaf() const override { return true; }
   Tensor leaf() const;  // absent when gone
-  // Runs something after it was added into that captured code must run, too?
-  bool has_post_hooks() const {
-    return std::ranges::any_of(post_hooks_, [](const Numbered& hook) { return !hook.is_early; });
-  }
+  // What runs after it was added into, in order.
+  struct Numbered {
+    int id;
+    PostHook run;
+    bool is_early = false;  // captured code leaves it out
+    void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
+  };
+  const std::vector<Numbered>& post_hooks() const { return post_hooks_; }
 
   // Adds into the leaf's grad; does nothing when the leaf is gone. `record`: the sum gets a history.
   void accumulate(const Tensor& grad, bool record);
@@ -43,12 +46,6 @@ class LeafNode final : public Node {
 
   mutable std::mutex mutex_;
   TensorImpl* leaf_;
-  struct Numbered {
-    int id;
-    PostHook run;
-    bool is_early = false;
-    void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
-  };
   std::vector<Numbered> post_hooks_;
 };
 
