@@ -182,6 +182,8 @@ class GlooTransport final : public Transport {
     GlooStore store(options.store, options.scope, options.limit);
     context_->setTimeout(options.limit);
     context_->connectFullMesh(store, device);
+    // A rank that leaves again at once would end the links of those that are about to connect.
+    meet(options.store, options.scope, options.rank, options.size, options.limit);
   }
   ~GlooTransport() override {
     end_news();
