@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-// A call that nothing waits for any more goes on at the lowest priority. So `call` owns all memory that it
+// A call that nothing waits for any more goes on at a low priority. So `call` owns all memory that it
 // touches; it is destroyed when it has ended. The thread costs some 20 µs.
 class DetachedCall {
  public:
