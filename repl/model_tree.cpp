@@ -68,13 +68,14 @@ bool is_layer_function(const Value& value) {
   return value.is(Tag::Function) || value.is(Tag::Native) || value.is(Tag::Method);
 }
 
-// Does a container hold layers or tensors, so that it is a part of the tree and no setting?
-bool holds_parts(const Value& value) {
-  if (!is_container(value)) return false;
+// Does a container hold layers or tensors, so that it is a part of the tree and no setting? Containers within
+// containers are looked into some levels deep: they may hold themselves.
+bool holds_parts(const Value& value, int levels = 5) {
+  if (!is_container(value) || levels == 0) return false;
   const std::vector<Named> all = children(value);
-  return std::any_of(all.begin(), all.end(), [](const Named& each) {
+  return std::any_of(all.begin(), all.end(), [&](const Named& each) {
     return each.second.is(Tag::Instance) || each.second.is(Tag::Tensor) || is_layer_function(each.second) ||
-           holds_parts(each.second);
+           holds_parts(each.second, levels - 1);
   });
 }
 
@@ -184,7 +185,8 @@ class Tree {
   // The layers in a list stand below the struct that has the list.
   void add_items(const Value& container, const std::string& path, int depth,
                  std::vector<std::string>& tensors) {
-    if (depth > kMostNesting) return;
+    if (std::find(active_.begin(), active_.end(), container.object()) != active_.end()) return;
+    active_.push_back(container.object());
     for (const auto& [name, item] : children(container)) {
       const std::string full = path + "." + name;
       if (item.is(Tag::Tensor)) {
@@ -195,9 +197,10 @@ class Tree {
       } else if (is_layer_function(item)) {
         parts_.push_back({{title(full, depth + 1) + interp::object_text(item), "", ""}, {}});
       } else if (holds_parts(item)) {
-        add_items(item, full, depth + 1, tensors);
+        add_items(item, full, depth, tensors);
       }
     }
+    active_.pop_back();
   }
 
   std::string setting_text(const Value& field) {

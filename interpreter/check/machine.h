@@ -119,7 +119,7 @@ class Machine final : public Watcher {
   std::int64_t left_;                                         // instructions that may still run
   bool has_ended_ = false;
   bool is_supposed_ = false;
-  bool has_skipped_call_ = false;  // which may have done anything to gradients
+  bool has_skipped_call_ = false;  // which may have done anything to gradients and histories
 };
 
 }  // namespace kiln::interp::check

@@ -104,14 +104,19 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
     return Way::Goes;
   }
   if (is_deliberate(op) && !comes_for_certain(frame)) return leave_path(course, error);
-  if (!is_deliberate(op) && reads_unknown_items(*frame, contents_)) return skip(course, frame);
+  const bool is_of_skipped = has_skipped_call_ && failure.diagnostic.kind == "AutogradError";
+  if (!is_deliberate(op) && (is_of_skipped || reads_unknown_items(*frame, contents_)))
+    return skip(course, frame);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {
     ++frame->pc;
     return Way::Goes;
   }
-  return skip(course, frame);
+  const bool has_skipped_call = has_skipped_call_;
+  const Way way = skip(course, frame);
+  if (is_call(op)) has_skipped_call_ = has_skipped_call;  // it is known what this one did
+  return way;
 }
 
 // The call of `frame` gives no value, and those calls of the library that led to it do not either. What has

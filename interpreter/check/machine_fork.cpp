@@ -12,8 +12,8 @@ namespace {
 
 // A loop is cut after so many iterations in one call, and those in programs after so many in all calls: the
 // library's are over layers and parameters, and short.
-constexpr int kExactIterations = 16;
-constexpr int kAllIterations = 64;
+constexpr int kExactIterations = 8;
+constexpr int kAllIterations = 16;
 constexpr int kLibraryIterations = 64;
 constexpr int kMostRounds = 4;  // through a loop whose end is unknown
 constexpr std::size_t kMostForks = 24;

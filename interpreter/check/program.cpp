@@ -100,7 +100,7 @@ Checked check_program(const std::string& name, const std::string& text, const st
   Interpreter& interpreter = *checked.owner;
   bool can_run = false;
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
-  const TypesOnly types;
+  const TypesOnly types(Elements::Known);
   Machine machine(interpreter.impl().vm);
   if (!can_run) {
     for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));

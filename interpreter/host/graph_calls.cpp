@@ -84,6 +84,7 @@ Value run_pass(Interpreter& interpreter, Args a) {
 }
 
 Value register_pass(Interpreter& interpreter, Args a) {
+  shadow::need_run();  // the pass is called when a graph is made
   const std::string& name = text_argument(a[0], "name");
   check_function(a[1], "register_pass");
   if (jit::find_pass(name) != nullptr)

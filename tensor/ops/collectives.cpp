@@ -164,13 +164,15 @@ Tensors grouped_body(const Op&, Inputs inputs, const Attrs& attrs) {
   return reduced(inputs, attrs, names, name.empty() ? attrs.get<std::string>("place") : name);
 }
 
-// Where this rank has what was found, and zeros elsewhere.
+// The values where this rank has what was found, and zeros elsewhere. Ranks ask who has it when the values
+// are there, so that a derivative begins nothing before its gradient comes in.
 Tensor where_extremal(const Tensor& x, const Tensor& values, const Attrs& attrs) {
   static const Op& here = OpTable::get().at("extremal_here");
   Attrs asked = ops::attrs_like(here, attrs);
   const bool is_turned = attrs.get<double>("prescale") < 0;
+  const Tensor operands[] = {x, values};
   asked.set("op", std::string(is_turned == (op_of(attrs) == ReduceOp::Min) ? "max" : "min"));
-  return ops::where(kiln::bind(here, {&x, 1}, asked)[0], values, ops::zeros_like(values));
+  return ops::where(kiln::bind(here, operands, asked)[0], values, ops::zeros_like(values));
 }
 
 Attrs summed(Attrs attrs) { return std::move(attrs.set("op", std::string("sum"))); }
@@ -232,7 +234,10 @@ std::vector<TensorType> extremal_infer(std::span<const TensorType> inputs, const
   ops::check_summed(inputs[0], attrs);
   return {rules::with_dtype(inputs[0], DType::Bool)};
 }
-Tensors batch_as_it_is(const BatchArgs& args) { return kiln::bind(args.op, args.inputs, args.attrs); }
+Tensors extremal_batch(const BatchArgs& args) {
+  const Tensor operands[] = {rules::with_batch(args, 0), args.inputs[1]};
+  return kiln::bind(args.op, operands, args.attrs);
+}
 
 // ---- The rows --------------------------------------------------------------------------------------------
 
@@ -314,19 +319,19 @@ void add_collective_ops(OpTable& table) {
   add_allreduce(table);
   add_halves(table);
   constexpr std::string_view kFlag = "its result is true or false";
-  table.add({.signature = Signature::parse(
-                 fmt::format("extremal_here(x: tensor, *, op: str[\"min\", \"max\"] = \"max\", "
-                             "process_set: int = 0, {})",
-                             kNamed)),
+  table.add({.signature = Signature::parse(fmt::format(
+                 "extremal_here(x: tensor, after: tensor? = none, *, op: str[\"min\", \"max\"] = \"max\", "
+                 "process_set: int = 0, {})",
+                 kNamed)),
              .family = kFamily,
              .documentation =
                  "For each element, is this rank the first that has the extremum over all ranks? There its "
-                 "gradient goes.",
+                 "gradient goes. Ranks ask each other when `after` is there.",
              .example = ">>> extremal_here(tensor([1.0, 2.0])).tolist()\n[true, true]",
              .infer = extremal_infer,
              .vjp = Rule<VjpFn>::none(kFlag),
              .jvp = Rule<JvpFn>::none(kFlag),
-             .batch = batch_as_it_is,
+             .batch = extremal_batch,
              .lowering = Lowering::Collective,
              .traits = kStopsGradient,
              .effects = kCommunicates});

@@ -103,8 +103,11 @@ TEST_CASE("ranks that wait for different collectives are told at once", "[contro
 TEST_CASE("a rank that has ended is missing for ever", "[controller]") {
   on_controllers(3, [](Controller& ranks, int rank) {
     if (rank == 1) return;
-    EXPECT(error_of([&] { ranks.run(allreduce_of(tensor_of({1}, {1}), "w")); }) ==
-           "ValueError: allreduce `w` (train.kiln:4) waits for rank 1, which has ended");
+    // One of the others may have ended, too, by the time the last of them asks.
+    const std::string error = error_of([&] { ranks.run(allreduce_of(tensor_of({1}, {1}), "w")); });
+    EXPECT(error.starts_with("ValueError: allreduce `w` (train.kiln:4) waits for rank"));
+    EXPECT(error.ends_with("1, which has ended") || error.ends_with("and 1, which have ended") ||
+           error.ends_with("1 and 2, which have ended"));
   });
 }
 

@@ -244,7 +244,7 @@ TEST_CASE("any text and cursor gives an answer", "[completion]") {
   Tab tab;
   const std::string text = "f(x[\"a\"], **{'b': (1, [2).c}) @ -.5.\n:set @ from , import x\\";
   for (std::size_t cursor = 0; cursor <= text.size(); ++cursor) {
-    for (std::size_t begin = 0; begin <= cursor; ++begin)
+    for (std::size_t begin = 0; begin <= cursor; begin += 5)
       CHECK(candidates(tab.session, text.substr(begin), cursor - begin).begin <= cursor - begin);
   }
 }

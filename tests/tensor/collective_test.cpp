@@ -116,7 +116,8 @@ TEST_CASE("of equal extrema the first rank has the gradient, also of nan", "[col
     const Tensor x = make({3}, DType::F32, [&](std::int64_t i) {
       return i == 0 ? 1.0 : i == 1 ? std::min(rank, 1) : rank > 0 ? NAN : 0.0;
     });
-    const Tensor here = kiln::bind(row("extremal_here"), {&x, 1}, Attrs(row("extremal_here")))[0];
+    const Tensor here =
+        kiln::bind(row("extremal_here"), std::vector<Tensor>{x, {}}, Attrs(row("extremal_here")))[0];
     CHECK(element(here, 0) == (rank == 0 ? 1 : 0));
     CHECK(element(here, 1) == (rank == 1 ? 1 : 0));
   });

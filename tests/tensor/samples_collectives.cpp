@@ -27,7 +27,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& collecti
       {"allreduce", reduced_samples},
       {"grouped_allreduce",
        [] { return Samples{{{real({2, 3}, 1), real({2}, 2), real({}, 3)}, scaled("average")}}; }},
-      {"extremal_here", [] { return Samples{{{real({2, 3})}, {{"op", text("min")}}}}; }},
+      {"extremal_here", [] { return Samples{{{real({2, 3}), {}}, {{"op", text("min")}}}}; }},
       {"allgather", [] { return Samples{{{real({3, 2})}, {{"total", 3_i}}}}; }},
       {"reducescatter",
        [] { return Samples{{{real({3, 2})}, {{"rows", 3_i}, {"prescale", 0.5}, {"postscale", 3.0}}}}; }},
