@@ -1,7 +1,7 @@
 #include "tensor/detached_call.h"
 
-#include <pthread.h>
-#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -30,6 +30,7 @@ struct DetachedCall::State {
   explicit State(std::function<void()> its_call) : call(std::move(its_call)) {}
 
   void run() {
+    thread = ::gettid();
     std::exception_ptr thrown;
     try {
       call();
@@ -54,16 +55,18 @@ struct DetachedCall::State {
     return true;
   }
 
-  void leave(std::thread& thread) {
+  // The least share of a processor that still lets the thread end with the process on a busy machine.
+  void leave() {
     const std::lock_guard lock(mutex);
     if (has_ended) return;
     is_left = true;
     ++left_behind;
-    const sched_param lowest{};
-    pthread_setschedparam(thread.native_handle(), SCHED_IDLE, &lowest);
+    constexpr int kLeast = 19;
+    if (thread != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), kLeast);
   }
 
   std::function<void()> call;
+  std::atomic<pid_t> thread{0};  // in the system's numbers, once it runs
   std::mutex mutex;
   std::condition_variable ended;
   bool has_ended = false, is_left = false;
@@ -76,7 +79,7 @@ DetachedCall::DetachedCall(std::function<void()> call) : state_(std::make_shared
 }
 
 DetachedCall::~DetachedCall() {
-  if (!state_->wait(waits_no_more)) state_->leave(thread_);
+  if (!state_->wait(waits_no_more)) state_->leave();
   thread_.detach();
 }
 
