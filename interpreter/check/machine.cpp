@@ -23,6 +23,11 @@ bool is_container_method(const Native& native, std::span<const Value> arguments)
   return member != nullptr && member->native.object() == &native;
 }
 
+// The arguments that a function looks at: a value that becomes a field is moved.
+std::span<const Value> looked_at(const Native& native, std::span<const Value> arguments) {
+  return native.name == "setattr" && arguments.size() == 3 ? arguments.first(2) : arguments;
+}
+
 }  // namespace
 
 Machine::Machine(Vm& vm) : vm_(vm), before_(vm.watcher()), left_(kMostInstructions) { vm.set_watcher(this); }
@@ -131,9 +136,8 @@ void Machine::enters(const Native& native, std::span<const Value> arguments,
   const auto is_long = [](const Value& v) {
     return v.is(Tag::Range) && v.as<Range>().size() > kLongestRange;
   };
-  const std::size_t moved =
-      is_container_method(native, arguments) && !is_opaque(arguments[0]) ? arguments.size() : 0;
-  for (const Value& each : arguments.subspan(moved)) {
+  const bool moves_all = is_container_method(native, arguments) && !is_opaque(arguments[0]);
+  for (const Value& each : moves_all ? arguments.first(0) : looked_at(native, arguments)) {
     if (is_opaque(each) || is_long(each)) refuse_unknown();
   }
   for (const auto& [name, value] : named) {

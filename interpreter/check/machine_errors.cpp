@@ -105,8 +105,10 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
   }
   if (is_deliberate(op) && !comes_for_certain(frame)) return leave_path(course, error);
   const bool is_of_skipped = has_skipped_call_ && failure.diagnostic.kind == "AutogradError";
-  if (!is_deliberate(op) && (is_of_skipped || reads_unknown_items(*frame, contents_)))
-    return skip(course, frame);
+  // Which fields and methods there are depends on no items.
+  const bool is_of_items =
+      failure.diagnostic.kind != "AttributeError" && reads_unknown_items(*frame, contents_);
+  if (!is_deliberate(op) && (is_of_skipped || is_of_items)) return skip(course, frame);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {

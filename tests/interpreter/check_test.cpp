@@ -153,6 +153,7 @@ TEST_CASE("both ways of a branch are gone, and what they leave is joined", "[che
   CHECK(count(unknown + "n = none\nfor i in range(ones(1).item()) { n = 3 }\nn + 1\n") == 0);
   CHECK(count(unknown + "if u { throw ValueError(\"no\") }\nassert u\nzeros(2) + zeros(3)\n") == 1);
   CHECK(count(unknown + "try { zeros(2) + zeros(3) } catch e { print(e.nothing) }\n") == 1);
+  CHECK(count(unknown + "struct S { x = 1 }\ns = S()\nsetattr(s, \"a\", u)\ns.a\ns.b\n") == 1);
 }
 
 TEST_CASE("a program without any of its tokens is checked without a crash", "[check]") {
