@@ -108,7 +108,9 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
   // Which fields and methods there are depends on no items.
   const bool is_of_items =
       failure.diagnostic.kind != "AttributeError" && reads_unknown_items(*frame, contents_);
-  if (!is_deliberate(op) && (is_of_skipped || is_of_items)) return skip(course, frame);
+  // Where something is none, the branch that was unknown may have asked for just that.
+  const bool is_of_none = !forked_.empty() && reads_none(*frame);
+  if (!is_deliberate(op) && (is_of_skipped || is_of_items || is_of_none)) return skip(course, frame);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {

@@ -91,6 +91,13 @@ bool reads_unknown_items(const Frame& frame, const UnknownContents& contents) {
   return found;
 }
 
+bool reads_none(const Frame& frame) {
+  bool found = false;
+  capture::each_read(*frame.code, frame.place(),
+                     [&](std::uint32_t r) { found = found || frame.base[r].is_none(); });
+  return found;
+}
+
 void forget_what_arguments_may_do(const Frame& frame, UnknownContents& contents) {
   const Instruction& i = *frame.pc;
   for (std::uint32_t k = 1; k <= i.b; ++k) {

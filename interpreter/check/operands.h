@@ -15,6 +15,9 @@ bool is_call(Opcode op);
 // Is an item of what the instruction reads unknown, so that what is said of it may be wrong?
 bool reads_unknown_items(const Frame& frame, const UnknownContents& contents);
 
+// Is one of the values that it reads none?
+bool reads_none(const Frame& frame);
+
 // A call that is not done might have called functions among its arguments, then or later: the variables and
 // containers of the program that those use are unknown from here on.
 void forget_what_arguments_may_do(const Frame& frame, UnknownContents& contents);
