@@ -149,14 +149,15 @@ void rename(Graph& b, const Graph& a, const std::vector<int>& partner) {
   }
 }
 
-// Nodes that are the same, or stand for one, stand as in `a`; the others behind what they read and behind the
-// node before.
+// Nodes that are the same stand as in `a`; the others where the ones do that they stand for, but behind what
+// they read and behind the node before.
 void reorder(Graph& b, const std::vector<int>& same, const std::vector<int>& partner) {
   const std::vector<int> producers = b.producers();
   std::vector<int> key(b.nodes.size());
   for (std::size_t j = 0; j < b.nodes.size(); ++j) {
-    key[j] = partner[j] != kNone ? partner[j] : j > 0 ? key[j - 1] : -1;
+    key[j] = partner[j];
     if (same[j] != kNone) continue;
+    if (j > 0) key[j] = std::max(key[j], key[j - 1]);
     for (const Operand& each : b.nodes[j].operands) {
       const int maker = each.is_value() ? producers[static_cast<std::size_t>(each.value)] : kNone;
       if (maker != kNone) key[j] = std::max(key[j], key[static_cast<std::size_t>(maker)]);
