@@ -8,6 +8,7 @@
 #include "interpreter/values/unknown.h"
 #include "interpreter/vm/impl.h"
 #include "lang/parse.h"
+#include "tensor/autograd.h"
 
 namespace kiln::interp::check {
 namespace {
@@ -101,6 +102,7 @@ Checked check_program(const std::string& name, const std::string& text, const st
   bool can_run = false;
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
   const TypesOnly types(Elements::Known);
+  const kiln::GradMode recorded(true);  // whatever an earlier check was cut in
   Machine machine(interpreter.impl().vm);
   if (!can_run) {
     for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));

@@ -100,10 +100,9 @@ Tensors run_with_ranks(Call& call, const Progress& progress) {
   } catch (const OpError& error) {
     if (progress.node == nullptr || progress.node->place.file.empty()) throw;
     const Place& place = progress.node->place;
-    throw OpError(error.kind(),
-                  fmt::format("{} (compiled code, at {}:{}:{})", error.message(), place.file.get(),
-                              place.line, place.column),
-                  {}, error.help());
+    throw OpError(error.kind(), error.message(), {},
+                  fmt::format("{}{}compiled code came to it at {}:{}:{}", error.help(),
+                              error.help().empty() ? "" : "; ", place.file.get(), place.line, place.column));
   }
 }
 
