@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "interpreter/text/print_tensor.h"
