@@ -30,6 +30,7 @@ struct State {
 
 class Machine final : public Watcher {
  public:
+  // Watches the machine as long as it lives.
   explicit Machine(Vm& vm);
   ~Machine();
 

@@ -162,11 +162,16 @@ bool looks_at_unknown(const Frame& frame, const UnknownContents& contents) {
   }
 }
 
+namespace {
+
+// Releases the temporaries that the instruction consumes.
 void consume_operands(const Frame& frame) {
   each_operand(*frame.code, frame.place(), "r", [&](std::uint32_t r) {
     if (frame.is_temporary(r)) frame.base[r].clear();
   });
 }
+
+}  // namespace
 
 void give_unknown(const Frame& frame, UnknownContents& contents) {
   const Instruction& i = *frame.pc;

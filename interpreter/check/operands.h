@@ -29,7 +29,4 @@ bool is_branch(Opcode op);
 // container that it would change at an unknown place, or by unknown items, has unknown contents.
 void give_unknown(const Frame& frame, UnknownContents& contents);
 
-// Releases the temporaries that the instruction consumes.
-void consume_operands(const Frame& frame);
-
 }  // namespace kiln::interp::check
