@@ -23,7 +23,9 @@ struct Bucket {
 
 class Finder {
  public:
-  explicit Finder(const Graph& graph) : graph_(graph), wait_of_(graph.nodes.size(), -1) {
+  explicit Finder(const Graph& graph)
+      : graph_(graph), wait_of_(graph.nodes.size(), -1), reads_(graph.values.size(), 0) {
+    count_reads();
     const std::vector<int> producers = graph.producers();
     int begun = 0;
     std::int64_t total = 0;
@@ -53,6 +55,17 @@ class Finder {
   }
 
  private:
+  // Of tokens: what is read by others than its wait, or leaves with the caller, stays what it is.
+  void count_reads() {
+    const auto read = [this](const Operand& each) {
+      if (each.is_value()) ++reads_[static_cast<std::size_t>(each.value)];
+    };
+    for (const Node& each : graph_.nodes) std::ranges::for_each(each.operands, read);
+    std::ranges::for_each(graph_.outputs, read);
+    for (const ValueId each : graph_.saved) read(Operand::of(each));
+    for (const Effect& each : graph_.effects) read(Operand::of(each.value));
+  }
+
   int count() const { return static_cast<int>(graph_.nodes.size()); }
   const Node& node(int place) const { return graph_.nodes[static_cast<std::size_t>(place)]; }
   const Type& first_type(const Node& start) const {
@@ -94,7 +107,9 @@ class Finder {
     const int wait = wait_of_[static_cast<std::size_t>(place)];
     const bool is_of_values =
         std::ranges::all_of(start.operands, [](const Operand& each) { return each.is_value(); });
-    return wait >= 0 && is_of_values && std::get<std::string>(start.attr("group")).empty() &&
+    const bool is_waited_for_alone = reads_[static_cast<std::size_t>(start.outputs[0])] == 1;
+    return wait >= 0 && is_of_values && is_waited_for_alone &&
+           std::get<std::string>(start.attr("group")).empty() &&
            node(wait).operands.size() == start.operands.size() + 1 &&
            std::equal(start.operands.begin(), start.operands.end(), node(wait).operands.begin() + 1);
   }
@@ -130,6 +145,7 @@ class Finder {
 
   const Graph& graph_;
   std::vector<int> wait_of_;  // by node: of a start
+  std::vector<int> reads_;    // by value: how often it is read
   std::int64_t limit_ = 0;    // in bytes, of a bucket
   std::vector<int> begun_;    // by node: how many collectives were begun so far
   std::vector<Bucket> open_, closed_;
