@@ -26,6 +26,15 @@ class UndefinedNames final : public Walker {
     return std::move(found_);
   }
 
+  // What a `catch` answers is no mistake.
+  void visit(Stmt& s) override {
+    if (s.kind != StmtKind::Try || as<TryStmt>(s).handler == nullptr) return children(s);
+    for (Block* each : {as<TryStmt>(s).handler, as<TryStmt>(s).cleanup}) {
+      if (each == nullptr) continue;
+      for (Stmt* inner : each->statements) visit(*inner);
+    }
+  }
+
   void visit(Expr& e) override {
     if (e.kind == ExprKind::Name) return name(as<NameExpr>(e));
     if (e.kind != ExprKind::Function) return children(e);

@@ -70,7 +70,7 @@ Candidates candidates(Session& session, std::string_view text, std::size_t curso
   const bool after_number = !at.tokens().empty() && at.tokens().back().kind == lang::TokenClass::Number &&
                             at.tokens().back().end == at.word_begin();
   // In a comment, and in or behind a number, no name begins.
-  if (at.in_comment() || in_number || after_number) return {cursor, {}};
+  if (at.in_comment() || (!at.in_string() && (in_number || after_number))) return {cursor, {}};
   All found = chosen(at_word(session, at), at.word());
   tell_names(session, found);
   return {at.word_begin(), std::move(found)};

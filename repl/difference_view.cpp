@@ -20,6 +20,7 @@ namespace kiln::repl {
 
 std::string changes_in(const std::string& difference) {
   constexpr std::size_t kAround = 2;
+  constexpr std::size_t kFewest = 4;  // lines that are worth a line instead
   const jit::CodeLines lines = jit::lines_of(difference);
   std::vector<bool> shown(lines.size(), false);
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -28,15 +29,17 @@ std::string changes_in(const std::string& difference) {
     std::fill(shown.begin() + static_cast<std::ptrdiff_t>(first),
               shown.begin() + static_cast<std::ptrdiff_t>(end), true);
   }
-  std::string text;
-  std::size_t skipped = 0;
+  std::string text, skipped;
+  std::size_t count = 0;
   for (std::size_t i = 0; i <= lines.size(); ++i) {
     if (i < lines.size() && !shown[i]) {
-      ++skipped;
+      skipped += lines[i].text + "\n";
+      ++count;
       continue;
     }
-    if (skipped > 0) text += fmt::format("… {} line{}\n", skipped, skipped == 1 ? "" : "s");
-    skipped = 0;
+    text += count < kFewest ? skipped : fmt::format("… {} lines\n", count);
+    skipped.clear();
+    count = 0;
     if (i < lines.size()) text += lines[i].text + "\n";
   }
   return text;

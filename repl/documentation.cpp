@@ -241,7 +241,7 @@ std::optional<Page> symbol_page(std::string_view name) {
   const Symbol* symbol = find_symbol(name);
   if (symbol == nullptr) return std::nullopt;
   const bool is_word = std::isalpha(static_cast<unsigned char>(name.front())) != 0;
-  Page page{std::string(name), is_word ? "keyword" : "sign", {}, std::string(symbol->documentation), {}};
+  Page page{std::string(name), is_word ? "keyword" : "symbol", {}, std::string(symbol->documentation), {}};
   page.signatures.emplace_back(symbol->form);
   const std::vector<std::string_view> names = lines_of(symbol->names);
   if (const Op* op = operator_on_tensors(name, 2))

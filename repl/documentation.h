@@ -13,7 +13,8 @@ namespace kiln::repl {
 
 struct Page {
   std::string name;
-  std::string kind;  // "op", "function", "struct", "module", "type", "variable", "command", "keyword", "sign"
+  std::string
+      kind;  // "op", "function", "struct", "module", "type", "variable", "command", "keyword", "symbol"
   std::vector<std::string> signatures;  // one per overload
   std::string documentation;            // sentences, then `>>> ` examples
   std::vector<std::string> notes;       // "`relu_` writes in place"

@@ -66,9 +66,8 @@ const LoggedEntry* EntryLog::find(int number) const { return const_cast<EntryLog
 void EntryLog::release(LoggedEntry& entry) {
   interp::Module& main = interpreter_.main();
   const std::string name = "_" + std::to_string(entry.number);
-  if (const interp::Value* variable = main.find(name);
-      variable != nullptr && identical(*variable, entry.value))
-    main.set(name, interp::Value::unset());
+  // A variable of that name which the program assigned has a place, and stays.
+  if (main.find(name) != nullptr && !main.origins[main.slot(name)]) main.set(name, interp::Value::unset());
   entry.value = interp::Value::unset();
 }
 

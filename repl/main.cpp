@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "dist/launch/remote_command.h"
 #include "interpreter/capture/stages.h"
@@ -134,14 +135,15 @@ int run_session(const CommandLine& line) {
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
     options.err = [&](std::string_view text) { errors.write(text); };
+  // After Ctrl-C the end of the session waits for nothing that is compiled behind the program.
+  std::optional<LeavesDetachedCalls> leaving;
   Session session(std::move(options));
   session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
     const Result result = run_program(session, line);
     errors.finish(result.exit_code != kExitDone);
-    // The end of the session waits for nothing more either, as for what is compiled behind the program.
-    if (result.status == Status::Interrupted && !line.prompt_after) kiln::interrupt_requested.store(true);
+    if (result.status == Status::Interrupted && !line.prompt_after) leaving.emplace();
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
     if (!line.prompt_after || result.status == Status::Quit) return differs ? kExitError : result.exit_code;
   }

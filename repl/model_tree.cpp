@@ -9,6 +9,7 @@
 
 #include "interpreter/text/object_text.h"
 #include "interpreter/values/natives.h"
+#include "repl/lines.h"
 #include "repl/table.h"
 #include "repl/units.h"
 #include "repl/variables.h"
@@ -24,7 +25,7 @@ using interp::Value;
 using Named = std::pair<std::string, Value>;
 
 constexpr int kMostNesting = 100;
-constexpr std::size_t kMostSettings = 60;  // characters of the plain fields of one struct
+constexpr std::size_t kMostSetting = 60;  // bytes of the text of a plain field
 
 // What a value holds one level down, by name.
 std::vector<Named> children(const Value& value) {
@@ -67,13 +68,14 @@ bool is_layer_function(const Value& value) {
   return value.is(Tag::Function) || value.is(Tag::Native) || value.is(Tag::Method);
 }
 
-// Does a container hold layers or tensors, so that it is a part of the tree and no setting?
-bool holds_parts(const Value& value) {
-  if (!is_container(value)) return false;
+// Does a container hold layers or tensors, so that it is a part of the tree and no setting? Containers within
+// containers are looked into some levels deep: they may hold themselves.
+bool holds_parts(const Value& value, int levels = 5) {
+  if (!is_container(value) || levels == 0) return false;
   const std::vector<Named> all = children(value);
-  return std::any_of(all.begin(), all.end(), [](const Named& each) {
+  return std::any_of(all.begin(), all.end(), [&](const Named& each) {
     return each.second.is(Tag::Instance) || each.second.is(Tag::Tensor) || is_layer_function(each.second) ||
-           holds_parts(each.second);
+           holds_parts(each.second, levels - 1);
   });
 }
 
@@ -81,6 +83,56 @@ std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
     text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+// Columns of a text, of names and types: no character is wide.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// Items with commas between; those for which the line has no room go on below the first.
+std::string wrapped_items(const std::vector<std::string>& items, std::size_t indent, std::size_t width) {
+  std::string text;
+  std::size_t column = indent;
+  for (std::size_t k = 0; k < items.size(); ++k) {
+    const std::string item = items[k] + (k + 1 < items.size() ? "," : "");
+    const std::size_t size = columns_of(item);
+    if (k > 0 && column + 1 + size > width) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (k > 0) {
+      text += ' ';
+      ++column;
+    }
+    text += item;
+    column += size;
+  }
+  return text;
+}
+
+struct Part {
+  std::vector<std::string> columns;  // name and type, parameters, bytes
+  std::vector<std::string> holds;    // tensors, then settings
+};
+
+// What parts hold stands to the right of the table, as the last column.
+std::string table_of(const std::vector<Part>& parts, std::size_t width) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Part& part : parts) rows.push_back(part.columns);
+  const std::string table = table_text({{""}, {"parameters", true}, {"bytes", true}}, rows, false);
+  const std::vector<std::string_view> lines = lines_of(table);
+  std::size_t indent = 0;
+  for (const std::string_view line : lines) indent = std::max(indent, columns_of(line) + 2);
+  std::string text = std::string(lines.front()) + "\n";
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    const std::string_view line = lines[k + 1];
+    text += line;
+    if (!parts[k].holds.empty())
+      text += std::string(indent - columns_of(line), ' ') + wrapped_items(parts[k].holds, indent, width);
+    text += "\n";
+  }
   return text;
 }
 
@@ -93,7 +145,7 @@ class Tree {
     const std::vector<Tensor> held = held_tensors(model);
     const bool has_gradients =
         std::any_of(held.begin(), held.end(), [](const Tensor& x) { return static_cast<bool>(grad_of(x)); });
-    return table_text({{""}, {"parameters", true}, {"bytes", true}, {"tensors"}}, rows_, false) +
+    return table_of(parts_, static_cast<std::size_t>(interp::print_options().width)) +
            (has_gradients ? "bytes count the gradients, too\n" : "");
   }
 
@@ -102,46 +154,59 @@ class Tree {
     if (depth > kMostNesting || std::find(active_.begin(), active_.end(), value.object()) != active_.end())
       return;
     active_.push_back(value.object());
-    const std::size_t row = rows_.size();
-    rows_.push_back(row_of(value, title(path, depth) + std::string(type_name(value)), depth == 0));
-    std::string tensors, settings;
+    const std::size_t at = parts_.size();
+    parts_.push_back(part_of(value, title(path, depth) + std::string(type_name(value))));
+    std::vector<std::string> tensors, settings;
     for (const auto& [name, field] : children(value)) add_field(field, path, name, depth, tensors, settings);
-    rows_[row][3] = tensors;
-    if (!settings.empty()) rows_[row][0] += "(" + settings + ")";
+    tensors.insert(tensors.end(), settings.begin(), settings.end());
+    parts_[at].holds = std::move(tensors);
     active_.pop_back();
   }
 
   void add_field(const Value& field, const std::string& path, const std::string& name, int depth,
-                 std::string& tensors, std::string& settings) {
+                 std::vector<std::string>& tensors, std::vector<std::string>& settings) {
     const std::string full = path.empty() ? name : path + "." + name;
-    if (field.is(Tag::Tensor)) return add(tensors, name + " " + tensor_text(field.as_tensor(), full));
-    if (field.is(Tag::Instance)) return add_struct(field, full, depth + 1);
-    if (holds_parts(field)) return add_items(field, full, depth, tensors);
-    if (field.is_none()) return;
-    const std::string setting = name + "=" + interp::echo_of(interpreter_, field);
-    if (settings.size() + setting.size() <= kMostSettings) return add(settings, setting);
-    if (!settings.ends_with("…")) add(settings, "…");
-  }
-
-  // The layers in a list stand below the struct that has the list.
-  void add_items(const Value& container, const std::string& path, int depth, std::string& tensors) {
-    if (depth > kMostNesting) return;
-    for (const auto& [name, item] : children(container)) {
-      const std::string full = path + "." + name;
-      if (item.is(Tag::Tensor)) {
-        add(tensors,
-            full.substr(full.rfind('.', path.size() - 1) + 1) + " " + tensor_text(item.as_tensor(), full));
-      } else if (item.is(Tag::Instance)) {
-        add_struct(item, full, depth + 1);
-      } else if (is_layer_function(item)) {
-        rows_.push_back({title(full, depth + 1) + interp::object_text(item), "", "", ""});
-      } else if (holds_parts(item)) {
-        add_items(item, full, depth + 1, tensors);
-      }
+    if (field.is(Tag::Tensor)) {
+      tensors.push_back(name + " " + tensor_text(field.as_tensor(), full));
+    } else if (field.is(Tag::Instance)) {
+      add_struct(field, full, depth + 1);
+    } else if (holds_parts(field)) {
+      add_items(field, full, depth, tensors);
+    } else if (!field.is_none() && !is_training(name, field)) {
+      settings.push_back(name + "=" + setting_text(field));
     }
   }
 
-  static void add(std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; }
+  // Layers are made in training mode: only the other one is said.
+  static bool is_training(const std::string& name, const Value& field) {
+    return name == "training" && field.is(Tag::Bool) && field.as_bool();
+  }
+
+  // The layers in a list stand below the struct that has the list.
+  void add_items(const Value& container, const std::string& path, int depth,
+                 std::vector<std::string>& tensors) {
+    if (std::find(active_.begin(), active_.end(), container.object()) != active_.end()) return;
+    active_.push_back(container.object());
+    for (const auto& [name, item] : children(container)) {
+      const std::string full = path + "." + name;
+      if (item.is(Tag::Tensor)) {
+        tensors.push_back(path.substr(path.rfind('.') + 1) + "." + name + " " +
+                          tensor_text(item.as_tensor(), full));
+      } else if (item.is(Tag::Instance)) {
+        add_struct(item, full, depth + 1);
+      } else if (is_layer_function(item)) {
+        parts_.push_back({{title(full, depth + 1) + interp::object_text(item), "", ""}, {}});
+      } else if (holds_parts(item)) {
+        add_items(item, full, depth, tensors);
+      }
+    }
+    active_.pop_back();
+  }
+
+  std::string setting_text(const Value& field) {
+    const std::string text = interp::echo_of(interpreter_, field);
+    return text.size() > kMostSetting ? std::string(type_name(field)) + " …" : text;
+  }
 
   static std::string title(const std::string& path, int depth) {
     return std::string(static_cast<std::size_t>(depth) * 2, ' ') + (path.empty() ? "" : path + ": ");
@@ -156,17 +221,18 @@ class Tree {
     return requires_grad(x) ? text : text + " (frozen)";
   }
 
-  static std::vector<std::string> row_of(const Value& value, std::string name, bool is_whole) {
+  static Part part_of(const Value& value, std::string name) {
     const std::vector<Tensor> held = held_tensors(value);
+    if (held.empty()) return {{std::move(name), "", ""}, {}};
     std::int64_t parameters = 0;
     for (const Tensor& each : held)
       parameters += is_parameter(each) ? static_cast<std::int64_t>(each.numel()) : 0;
-    if (held.empty() && !is_whole) return {std::move(name), "", "", ""};
-    return {std::move(name), grouped(parameters), bytes_text(static_cast<std::size_t>(memory_of(held))), ""};
+    return {{std::move(name), grouped(parameters), bytes_text(static_cast<std::size_t>(memory_of(held)))},
+            {}};
   }
 
   interp::Interpreter& interpreter_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<Part> parts_;
   std::map<const TensorImpl*, std::string> names_;
   std::vector<const interp::Object*> active_;
 };

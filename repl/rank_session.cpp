@@ -38,6 +38,11 @@ std::string program_of(const CommandLine& line) {
   }
 }
 
+// The launcher shows lines when they are whole, as a terminal would.
+void write_by_lines() {
+  if (dist::launched_rank()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+}
+
 void share_processors(const CommandLine& line) {
   std::optional<dist::RankPlace> place = dist::place_of_mpi();
   if (const auto launched = dist::launched_rank()) place = launched->place;
@@ -104,6 +109,7 @@ int parse_code(std::string_view text) {
 }  // namespace
 
 RankConnection::RankConnection(const CommandLine& line) try : link_(program_of(line)) {
+  write_by_lines();
   share_processors(line);
 } catch (const std::runtime_error& error) {
   throw UsageError{std::string("this rank finds no launcher: ") + error.what(),
@@ -143,7 +149,8 @@ int follow_entries(Session& session) {
     const Result result = session.eval_last(entry->substr(1));
     std::fflush(stdout);
     if (result.status == Status::Quit) return result.exit_code;
-    const std::string error = error_of(session, errors);
+    // Ctrl-C reaches all ranks, each somewhere else.
+    const std::string error = result.status == Status::Interrupted ? "" : error_of(session, errors);
     if (!error.empty() && value_within(key("error", number), kSameError) != error)
       std::fwrite(errors.text().data(), 1, errors.text().size(), stderr);
     dist::launcher_link()->set(done_key(number, rank), "");

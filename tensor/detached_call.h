@@ -8,13 +8,13 @@
 
 namespace kiln {
 
-// A call that nothing waits for any more goes on at the lowest priority. So `call` owns all memory that it
+// A call that nothing waits for any more goes on at a low priority. So `call` owns all memory that it
 // touches; it is destroyed when it has ended. The thread costs some 20 µs.
 class DetachedCall {
  public:
   // Throws std::system_error where no thread can be started.
   explicit DetachedCall(std::function<void()> call);
-  // Waits for the end, but not after Ctrl-C: then the call is left behind.
+  // Waits for the end, but not after Ctrl-C, nor while an exception unwinds: then the call is left behind.
   ~DetachedCall();
   DetachedCall(const DetachedCall&) = delete;
   DetachedCall& operator=(const DetachedCall&) = delete;
@@ -30,6 +30,16 @@ class DetachedCall {
   struct State;
   std::shared_ptr<State> state_;
   std::thread thread_;
+};
+
+// While one lives, no call that this thread owns is waited for when it is destroyed: for what is released
+// after Ctrl-C was answered.
+class LeavesDetachedCalls {
+ public:
+  LeavesDetachedCalls();
+  ~LeavesDetachedCalls();
+  LeavesDetachedCalls(const LeavesDetachedCalls&) = delete;
+  LeavesDetachedCalls& operator=(const LeavesDetachedCalls&) = delete;
 };
 
 // Runs `call` so and waits for it. Throws what it throws, and OpError (Interrupted), which leaves it behind.

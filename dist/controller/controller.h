@@ -91,8 +91,7 @@ class Controller final : public Collectives {
   void hear(const std::vector<std::byte>& message, int from);
   void answer(Links& links);
   void perform(Response response);
-  void perform_together(std::uint64_t number, std::vector<Work>& works,
-                        const std::vector<std::shared_ptr<Entry>>& entries);
+  void perform_together(std::uint64_t number, std::vector<Work>& works);
   void change_sets(const Signature& call);
   void record(const Entry& entry, std::int64_t begin, std::int64_t end);
   void refuse(const Response& response);
@@ -121,6 +120,8 @@ class Controller final : public Collectives {
   // Of the communication thread alone.
   std::optional<Coordinator> coordinator_;  // of rank 0
   std::deque<Response> responses_;
+  std::vector<std::shared_ptr<Entry>>
+      performing_;  // no longer among the entries; null of what others submitted
   std::unordered_map<std::string, std::uint64_t> known_ids_;  // by what this rank says
   std::unordered_map<std::uint64_t, Agreement> known_;
   Clock::time_point told_at_{};

@@ -51,7 +51,9 @@ void Controller::communicate() {
 void Controller::fail(ErrorKind kind, const std::string& message) {
   const std::lock_guard lock(mutex_);
   failure_ = Refusal{kind, message, ""};
-  for (const auto& [key, entry] : entries_) {
+  for (const auto& [key, entry] : entries_) performing_.push_back(entry);
+  for (const auto& entry : performing_) {
+    if (!entry) continue;
     entry->refusal = failure_;
     entry->is_done = true;
   }
@@ -213,7 +215,7 @@ void Controller::perform(Response response) {
   std::vector<Agreement> unkept;
   unkept.reserve(response.performed.size());
   std::vector<Work> works;
-  std::vector<std::shared_ptr<Entry>> entries;
+  performing_.clear();
   for (Performed& each : response.performed) {
     const Agreement* agreement = nullptr;
     if (each.id == 0) {
@@ -231,13 +233,13 @@ void Controller::perform(Response response) {
       work.inputs = entry->inputs;
       work.total = entry->signature.total;
     }
-    entries.push_back(std::move(entry));
+    performing_.push_back(std::move(entry));
   }
-  perform_together(response.number, works, entries);
+  perform_together(response.number, works);
+  performing_.clear();
 }
 
-void Controller::perform_together(std::uint64_t number, std::vector<Work>& works,
-                                  const std::vector<std::shared_ptr<Entry>>& entries) {
+void Controller::perform_together(std::uint64_t number, std::vector<Work>& works) {
   const std::int64_t begin = microseconds_now();
   dist::perform(*transport_, kFirstTag + number % kTags, works);
   const std::int64_t end = microseconds_now();
@@ -246,7 +248,7 @@ void Controller::perform_together(std::uint64_t number, std::vector<Work>& works
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Agreement& agreement = *works[i].agreement;
     change_sets(agreement.call);
-    const auto& entry = entries[i];
+    const auto& entry = performing_[i];
     if (!entry) continue;
     if (are_recorded) record(*entry, begin, end);
     entry->outputs = std::move(works[i].outputs);

@@ -30,7 +30,6 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  pid_t pid() const { return pid_; }
   Descriptor& output() { return output_; }  // -1 where it is not captured
   Descriptor& errors() { return errors_; }
   bool is_running() const { return !status_; }

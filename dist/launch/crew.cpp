@@ -133,6 +133,9 @@ void Crew::start(Worker& worker) {
   if (options_.color) child.environment.emplace_back("CLICOLOR_FORCE=1");
   child.command = options_.command;
   if (!is_local(worker)) {
+    // What stands later counts.
+    const std::vector<std::string> ours = std::exchange(child.environment, settings_to_send());
+    child.environment.insert(child.environment.end(), ours.begin(), ours.end());
     child.command =
         remote_command(options_.agent, hosts_[worker.host].name, child.environment, options_.command);
     child.environment.clear();
@@ -201,8 +204,10 @@ void Crew::take_out_lost() {
   begin_epoch();
 }
 
-// Hosts that are new, or have more slots than were ever seen there, take new ranks.
+// Hosts that are new take new ranks, unless the work is about to be done: ranks that have left meet nobody.
 void Crew::take_hosts(const std::vector<HostSlots>& hosts) {
+  if (!std::ranges::all_of(members(), [](const Worker* worker) { return worker->process->is_running(); }))
+    return;
   for (const HostSlots& found : hosts) {
     const auto known = std::ranges::find(hosts_, found.name, &HostSlots::name);
     if (known == hosts_.end()) hosts_.push_back(found);

@@ -14,7 +14,7 @@ struct Message {
     Set,        // from a rank: key, value
     Get,        // from a rank: key; answered by Value when some rank has set it
     Value,      // to a rank: key, value
-    Beat,       // both ways: the sender is alive; value is what it does
+    Beat,       // both ways: the sender is alive
     Lost,       // to a rank: key is the epoch and the ranks of it that died, as "0 1 3", value a
                 // sentence
     Epoch,      // to a rank: the number of the epoch that has begun, and its place in it

@@ -98,11 +98,6 @@ void RankLink::on_lost(LostHandler handler) {
   if (loss_ && handler_) handler_(loss_->ranks, loss_->why);
 }
 
-void RankLink::set_status(std::string status) {
-  const std::lock_guard lock(mutex_);
-  status_ = std::move(status);
-}
-
 void RankLink::send(const Message& message) {
   const std::lock_guard lock(sending_);
   const std::string bytes = encode(message);
@@ -141,10 +136,7 @@ void RankLink::listen() {
     }
     if (Clock::now() - told < beat_interval()) continue;
     told = Clock::now();
-    std::unique_lock lock(mutex_);
-    const std::string status = status_;
-    lock.unlock();
-    send({Message::Kind::Beat, {}, status});
+    send({Message::Kind::Beat, {}, {}});
   }
 }
 

@@ -48,8 +48,6 @@ class RankLink final : public Store {
   /// Called on a thread of the link's when ranks of this epoch died, or nothing is heard from the launcher:
   /// then with an empty list, and the process ends soon. What came before is told at once.
   void on_lost(LostHandler handler);
-  /// What the launcher shows of this rank where others wait for it, such as "compiling f".
-  void set_status(std::string status);
   /// The address of this host as the launcher sees it.
   std::string host_address() const { return own_address(socket_); }
 
@@ -69,7 +67,6 @@ class RankLink final : public Store {
   std::mutex mutex_, sending_;
   std::condition_variable arrived_;
   std::map<std::string, std::string> values_;
-  std::string status_;
   LostHandler handler_;
   Epoch epoch_;  // the newest
   std::unique_ptr<Loss> loss_;

@@ -34,6 +34,29 @@ HostSlots parse_host(const std::string& text) {
   return {name, *slots};
 }
 
+std::optional<LaunchedRank> read_environment() {
+  const auto number_of = [](const char* name) { return number(variable(name)); };
+  LaunchedRank rank;
+  rank.rendezvous = variable("KILN_RENDEZVOUS");
+  if (rank.rendezvous.empty()) return std::nullopt;
+  for (const auto& [name, into] : {std::pair{"KILN_RANK", &rank.place.rank},
+                                   {"KILN_SIZE", &rank.place.size},
+                                   {"KILN_LOCAL_RANK", &rank.place.local_rank},
+                                   {"KILN_LOCAL_SIZE", &rank.place.local_size},
+                                   {"KILN_CROSS_RANK", &rank.place.cross_rank},
+                                   {"KILN_CROSS_SIZE", &rank.place.cross_size},
+                                   {"KILN_EPOCH", &rank.epoch},
+                                   {"KILN_NUMBER", &rank.number}}) {
+    const std::optional<int> value = number_of(name);
+    if (!value) throw std::runtime_error(std::string(name) + " is no number; `kiln run` sets it");
+    *into = *value;
+  }
+  rank.secret = variable("KILN_JOB");
+  rank.is_prompt = variable("KILN_PROMPT") == "1";
+  rank.is_elastic = variable("KILN_ELASTIC") == "1";
+  return rank;
+}
+
 }  // namespace
 
 std::vector<HostSlots> parse_hosts(const std::string& text) {
@@ -102,25 +125,12 @@ std::vector<std::string> environment_of(const LaunchedRank& rank) {
 }
 
 std::optional<LaunchedRank> launched_rank() {
-  const auto number_of = [](const char* name) { return number(variable(name)); };
-  LaunchedRank rank;
-  rank.rendezvous = variable("KILN_RENDEZVOUS");
-  if (rank.rendezvous.empty()) return std::nullopt;
-  for (const auto& [name, into] : {std::pair{"KILN_RANK", &rank.place.rank},
-                                   {"KILN_SIZE", &rank.place.size},
-                                   {"KILN_LOCAL_RANK", &rank.place.local_rank},
-                                   {"KILN_LOCAL_SIZE", &rank.place.local_size},
-                                   {"KILN_CROSS_RANK", &rank.place.cross_rank},
-                                   {"KILN_CROSS_SIZE", &rank.place.cross_size},
-                                   {"KILN_EPOCH", &rank.epoch},
-                                   {"KILN_NUMBER", &rank.number}}) {
-    const std::optional<int> value = number_of(name);
-    if (!value) throw std::runtime_error(std::string(name) + " is no number; `kiln run` sets it");
-    *into = *value;
-  }
-  rank.secret = variable("KILN_JOB");
-  rank.is_prompt = variable("KILN_PROMPT") == "1";
-  rank.is_elastic = variable("KILN_ELASTIC") == "1";
+  static const std::optional<LaunchedRank> rank = [] {
+    const std::optional<LaunchedRank> found = read_environment();
+    // What the rank starts is not told to be the rank.
+    for (const char* const name : {"KILN_RENDEZVOUS", "KILN_JOB"}) unsetenv(name);
+    return found;
+  }();
   return rank;
 }
 
@@ -132,7 +142,7 @@ std::optional<RankPlace> place_of_mpi() {
   place.local_size = number(variable("OMPI_COMM_WORLD_LOCAL_SIZE")).value_or(1);
   // Hosts are filled in order and alike, which is how `mpirun` places ranks unless told otherwise.
   place.cross_size = (place.size + place.local_size - 1) / place.local_size;
-  place.cross_rank = number(variable("OMPI_COMM_WORLD_NODE_RANK")) ? place.rank / place.local_size : 0;
+  place.cross_rank = place.rank / place.local_size;
   return place;
 }
 

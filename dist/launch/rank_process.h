@@ -24,7 +24,6 @@ class RankProcess {
   RankProcess(Poller& poller, int rank, const ChildOptions& options, Show show);
   ~RankProcess();
 
-  int rank() const { return end_.rank; }
   const RankEnd& end() const { return end_; }
   /// Notes what is wrong with it, where it has not ended by itself.
   void fault(std::string what);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -65,6 +66,18 @@ std::vector<std::string> remote_command(const std::vector<std::string>& agent, c
   words.push_back(std::string(kVariable) + "=" + pack(packed));
   words.push_back(command.front());
   return words;
+}
+
+std::vector<std::string> settings_to_send() {
+  static constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-";
+  std::vector<std::string> settings;
+  for (char** at = environ; *at != nullptr; ++at) {
+    const std::string_view variable = *at;
+    if (variable.starts_with("KILN_") && variable.find_first_not_of(kPlain) == std::string_view::npos)
+      settings.emplace_back(variable);
+  }
+  return settings;
 }
 
 std::vector<std::string> unpacked_arguments(std::vector<std::string> arguments) {

@@ -14,6 +14,10 @@ std::vector<std::string> remote_command(const std::vector<std::string>& agent, c
                                         const std::vector<std::string>& environment,
                                         const std::vector<std::string>& command);
 
+/// The settings of this process that begin with KILN_, for ranks on other hosts, where agents hand on no
+/// environment: those that mean nothing to a shell.
+std::vector<std::string> settings_to_send();
+
 /// What was packed for a rank that an agent started: the arguments behind the program's name; the process is
 /// now in the folder of the launcher, where the host has it. Without a packed command it is `arguments`.
 std::vector<std::string> unpacked_arguments(std::vector<std::string> arguments);

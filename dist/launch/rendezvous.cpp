@@ -31,7 +31,6 @@ struct Rendezvous::Connection {
   MessageReader reader;
   std::string unsent;
   std::set<std::string> asked;  // keys that nobody has set yet
-  std::string status;
   Clock::time_point heard = Clock::now();
   bool said_goodbye = false;
 };
@@ -137,7 +136,6 @@ void Rendezvous::handle(Connection& connection, const Message& message) {
       connection.asked.insert(message.key);
       return;
     case Message::Kind::Beat:
-      connection.status = message.value;
       return;
     case Message::Kind::Goodbye:
       connection.said_goodbye = true;
@@ -183,11 +181,6 @@ void Rendezvous::drop(int rank) {
     connection->said_goodbye = true;
     close(*connection);
   }
-}
-
-std::string Rendezvous::status(int rank) const {
-  const Connection* const connection = of_rank(rank);
-  return connection == nullptr ? "" : connection->status;
 }
 
 void Rendezvous::tick() {

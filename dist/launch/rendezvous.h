@@ -52,8 +52,6 @@ class Rendezvous {
   void tell_all(const Message& message);
   /// Closes the connection of a rank that is no longer part of the job.
   void drop(int rank);
-  /// What a rank said last of what it does; "" before that.
-  std::string status(int rank) const;
   /// Sends signs of life, and looks for ranks that gave none. To be called about once a second.
   void tick();
 

@@ -252,8 +252,7 @@ std::unique_ptr<Transport> make_shm_transport(Store& store, const std::string& s
     memory = std::make_unique<SharedMemory>(size, store.get(scope + "/memory", limit));
   }
   // Rank 0 stays until all have come, and nobody sends to a rank that may not come.
-  store.set(scope + "/here/" + std::to_string(rank), "");
-  for (int other = 0; other < size; ++other) store.get(scope + "/here/" + std::to_string(other), limit);
+  meet(store, scope, rank, size, limit);
   return std::make_unique<ShmTransport>(std::move(memory), rank, size);
 }
 

@@ -19,4 +19,12 @@ class Store {
   virtual std::string get(const std::string& key, std::chrono::milliseconds limit) = 0;
 };
 
+/// Returns when all ranks have called it with this scope, which is the beginning of the keys that it uses.
+/// Throws PeerLost where some rank does not come within the limit.
+inline void meet(Store& store, const std::string& scope, int rank, int size,
+                 std::chrono::milliseconds limit) {
+  store.set(scope + "/here/" + std::to_string(rank), "");
+  for (int other = 0; other < size; ++other) store.get(scope + "/here/" + std::to_string(other), limit);
+}
+
 }  // namespace kiln::dist

@@ -166,7 +166,7 @@ void align_fields(Content& a, Content& b) {
 
 }  // namespace
 
-bool Heap::join(const Heap& other, Join& join) {
+void Heap::join(const Heap& other, Join& join) {
   for (const auto& [object, theirs] : other.contents_) {
     const auto [mine, is_new] = contents_.emplace(object, theirs);
     if (is_new) continue;
@@ -177,7 +177,6 @@ bool Heap::join(const Heap& other, Join& join) {
     }
     join_content(mine->second, both, join);
   }
-  return join.has_changed();
 }
 
 void Heap::join_content(Content& mine, const Content& theirs, Join& join) {

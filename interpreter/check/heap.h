@@ -37,6 +37,8 @@ struct Content {
   std::vector<std::string> names;  // of an instance's further fields
 };
 
+class Join;
+
 class Heap {
  public:
   // What can be reached from `roots`; through functions and modules too, but not into `outside`.
@@ -45,20 +47,18 @@ class Heap {
   std::size_t size() const { return contents_.size(); }
   // Puts every content back. What was made since then is not touched.
   void put_back() const;
-  // What may be held when this way or the other one was gone: what differs is unknown. True if it is not what
-  // was held on this way alone.
-  bool join(const Heap& other, class Join& join);
+  // What may be held when this way or the other one was gone: what differs is unknown.
+  void join(const Heap& other, Join& join);
 
  private:
   void reach(const Value& value);
   void visit(Object& object);
-  static void join_content(Content& mine, const Content& theirs, class Join& join);
+  static void join_content(Content& mine, const Content& theirs, Join& join);
 
   const Object* outside_;
   std::vector<Value> waiting_;
   std::unordered_map<const Object*, Content> contents_;
   std::unordered_set<const void*> seen_;
-  friend class Join;
 };
 
 // All that registers of the active frames hold, callees among it.
@@ -70,6 +70,7 @@ class Join {
   explicit Join(UnknownContents& unknown) : unknown_(unknown) {}
   // `a` itself where the two say the same.
   Value join(const Value& a, const Value& b);
+  // Did any two differ?
   bool has_changed() const { return changed_; }
   // Joins `b` into `a`, place by place. Lists of different lengths are not joined: false.
   bool join_all(std::vector<Value>& a, const std::vector<Value>& b);

@@ -11,21 +11,21 @@
 namespace kiln::interp::check {
 namespace {
 
-constexpr std::int64_t kMostInstructions = 3'000'000;
+constexpr std::int64_t kMostInstructions = 1'000'000;
 constexpr std::ptrdiff_t kDeepestCall = 200;
 // Longer ranges are not gone through by host functions.
 constexpr std::uint64_t kLongestRange = 100'000;
-
-bool is_call(Opcode op) {
-  return op == Opcode::Call || op == Opcode::CallMethod || op == Opcode::CallSpread ||
-         op == Opcode::CallMethodSpread;
-}
 
 // A method of lists, dicts and sets: it moves items, and what compares them says so where one is unknown.
 bool is_container_method(const Native& native, std::span<const Value> arguments) {
   if (arguments.empty() || !(arguments[0].is(Tag::List) || is_dict_or_set(arguments[0]))) return false;
   const HostMember* const member = host_member(arguments[0].tag(), native.name);
   return member != nullptr && member->native.object() == &native;
+}
+
+// The arguments that a function looks at: a value that becomes a field is moved.
+std::span<const Value> looked_at(const Native& native, std::span<const Value> arguments) {
+  return native.name == "setattr" && arguments.size() == 3 ? arguments.first(2) : arguments;
 }
 
 }  // namespace
@@ -45,15 +45,17 @@ bool Machine::may_go_on() {
   return !has_ended_;
 }
 
-void Machine::begin_again() {
+void Machine::begin_supposed() {
   left_ = kMostInstructions;
   has_ended_ = false;
+  is_supposed_ = true;
 }
 
 // A call begins. Within a function whose ways have parted, another call of it would part in the same way
 // again, without an end: its result is unknown.
 Machine::Way Machine::enter(Course& course, Frame* frame) {
-  entered_.insert(frame->code);
+  entered_.insert(frame->code->function);
+  codes_.try_emplace(frame->code, frame->function->owner);
   heads_.erase(heads_.lower_bound({frame, 0}), heads_.upper_bound({frame, SIZE_MAX}));
   const bool has_parted = std::any_of(forked_.begin(), forked_.end(),
                                       [&](const Frame* each) { return each->code == frame->code; });
@@ -117,7 +119,15 @@ Machine::Way Machine::advance(Course& course) {
   } catch (...) {
     return recover(course, frame);
   }
+  if (op == Opcode::GetAttribute && has_skipped_call_) forget_absent_gradient(*frame);
   return vm_.frame() > frame ? enter(course, vm_.frame()) : Way::Goes;
+}
+
+// A call that was skipped may have been a backward pass: what has no gradient may have one.
+void Machine::forget_absent_gradient(const Frame& frame) {
+  const Instruction& i = frame.pc[-1];
+  Value& result = frame.base[i.a];
+  if (result.is_none() && frame.code->sites[i.c].name == "grad") result = unknown_value();
 }
 
 void Machine::enters(const Native& native, std::span<const Value> arguments,
@@ -126,9 +136,8 @@ void Machine::enters(const Native& native, std::span<const Value> arguments,
   const auto is_long = [](const Value& v) {
     return v.is(Tag::Range) && v.as<Range>().size() > kLongestRange;
   };
-  const std::size_t moved =
-      is_container_method(native, arguments) && !is_opaque(arguments[0]) ? arguments.size() : 0;
-  for (const Value& each : arguments.subspan(moved)) {
+  const bool moves_all = is_container_method(native, arguments) && !is_opaque(arguments[0]);
+  for (const Value& each : moves_all ? arguments.first(0) : looked_at(native, arguments)) {
     if (is_opaque(each) || is_long(each)) refuse_unknown();
   }
   for (const auto& [name, value] : named) {

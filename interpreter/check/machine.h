@@ -30,16 +30,17 @@ struct State {
 
 class Machine final : public Watcher {
  public:
+  // Watches the machine as long as it lives.
   explicit Machine(Vm& vm);
   ~Machine();
 
   const std::vector<lang::Diagnostic>& found() const { return found_; }
   // Adds a mistake, unless one of its kind is known at its place.
   void add(lang::Diagnostic diagnostic);
-  // After a run that was cut, or that ended itself: the next one is a new one.
-  void begin_again();
+  // The next call is none that the program makes: what a function refuses to take is no mistake.
+  void begin_supposed();
   // Has a call of it begun?
-  bool has_entered(const Code& code) const { return entered_.contains(&code); }
+  bool has_entered(const Code& code) const { return entered_.contains(code.function); }
   bool observe(Frame* entry) override;
   void give_up(std::string) override {}
   void enters(const Native& native, std::span<const Value> arguments,
@@ -78,6 +79,7 @@ class Machine final : public Watcher {
   Way advance(Course& course);
   bool may_go_on();
   Way enter(Course& course, Frame* frame);
+  static void forget_absent_gradient(const Frame& frame);
 
   // ---- Branches (machine_fork.cpp) ----
   Way fork(Course& course);
@@ -107,7 +109,8 @@ class Machine final : public Watcher {
   std::vector<lang::Diagnostic> found_;
   std::set<std::tuple<std::string, std::uint32_t, std::string>> known_;
   UnknownContents contents_;
-  std::unordered_set<const Code*> entered_;
+  std::unordered_set<const lang::FunctionExpr*> entered_;
+  std::unordered_map<const Code*, std::shared_ptr<const Code>> codes_;  // kept, so that each has its address
   std::unordered_map<const Code*, Flow> flows_;
   std::map<std::pair<const Code*, std::size_t>, int> iterations_;  // of all calls
   std::map<std::pair<const Frame*, std::size_t>, Head> heads_;
@@ -116,6 +119,8 @@ class Machine final : public Watcher {
   std::vector<const Frame*> forked_;                          // frames in which ways have parted
   std::int64_t left_;                                         // instructions that may still run
   bool has_ended_ = false;
+  bool is_supposed_ = false;
+  bool has_skipped_call_ = false;  // which may have done anything to gradients and histories
 };
 
 }  // namespace kiln::interp::check

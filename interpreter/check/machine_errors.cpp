@@ -55,6 +55,10 @@ Machine::Way Machine::skip(Course& course, Frame* frame) {
   if (op == Opcode::Throw) return leave_path(course, end_of_path());
   const Handler* const handler = catching(*frame);
   const std::size_t place = frame->place();
+  if (is_call(op)) {
+    has_skipped_call_ = true;
+    forget_what_arguments_may_do(*frame, contents_);
+  }
   give_unknown(*frame, contents_);
   if (handler == nullptr || !caught_.emplace(frame, handler).second) {
     ++frame->pc;
@@ -100,13 +104,23 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
     return Way::Goes;
   }
   if (is_deliberate(op) && !comes_for_certain(frame)) return leave_path(course, error);
+  const bool is_of_skipped = has_skipped_call_ && failure.diagnostic.kind == "AutogradError";
+  // Which fields and methods there are depends on no items.
+  const bool is_of_items =
+      failure.diagnostic.kind != "AttributeError" && reads_unknown_items(*frame, contents_);
+  // Where something is none, the branch that was unknown may have asked for just that.
+  const bool is_of_none = !forked_.empty() && reads_none(*frame);
+  if (!is_deliberate(op) && (is_of_skipped || is_of_items || is_of_none)) return skip(course, frame);
   if (op != Opcode::Rethrow) report(failure);
   if (ends_call(op) || is_library(*frame)) return leave(course, frame, error);
   if (is_deliberate(op)) {
     ++frame->pc;
     return Way::Goes;
   }
-  return skip(course, frame);
+  const bool has_skipped_call = has_skipped_call_;
+  const Way way = skip(course, frame);
+  if (is_call(op)) has_skipped_call_ = has_skipped_call;  // it is known what this one did
+  return way;
 }
 
 // The call of `frame` gives no value, and those calls of the library that led to it do not either. What has
@@ -152,7 +166,7 @@ Machine::Way Machine::leave_path(Course& course, const std::exception_ptr& error
 // Were all branches before it certain? For what the library says, those since the program called it: it
 // refuses that call.
 bool Machine::comes_for_certain(const Frame* frame) const {
-  if (!is_library(*frame)) return forked_.empty();
+  if (!is_library(*frame)) return forked_.empty() && !is_supposed_;
   while (frame >= vm_.frames_begin() && is_library(*frame)) --frame;
   return std::none_of(forked_.begin(), forked_.end(), [frame](const Frame* each) { return each > frame; });
 }

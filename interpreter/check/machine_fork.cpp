@@ -12,8 +12,8 @@ namespace {
 
 // A loop is cut after so many iterations in one call, and those in programs after so many in all calls: the
 // library's are over layers and parameters, and short.
-constexpr int kExactIterations = 16;
-constexpr int kAllIterations = 64;
+constexpr int kExactIterations = 8;
+constexpr int kAllIterations = 16;
 constexpr int kLibraryIterations = 64;
 constexpr int kMostRounds = 4;  // through a loop whose end is unknown
 constexpr std::size_t kMostForks = 24;
@@ -25,9 +25,9 @@ State Machine::capture(Frame* frame) {
   Interpreter& interpreter = vm_.interpreter();
   std::vector<Value> roots = values_in_use(vm_);
   roots.push_back(interpreter.impl().main);
-  left_ -= static_cast<std::int64_t>(roots.size()) / 4;
+  left_ -= static_cast<std::int64_t>(roots.size());
   State state{Heap(roots, interpreter.impl().prelude.object()), {}, {}, {}, kiln::grad_enabled()};
-  left_ -= static_cast<std::int64_t>(state.heap.size()) / 4;
+  left_ -= static_cast<std::int64_t>(state.heap.size());
   if (frame == nullptr) return state;
   state.function = frame->base[-1];
   const capture::Liveness& live = frame->code->liveness();

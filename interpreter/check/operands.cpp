@@ -1,5 +1,7 @@
 #include "interpreter/check/operands.h"
 
+#include <algorithm>
+
 #include "interpreter/values/unknown.h"
 #include "interpreter/vm/registers.h"
 
@@ -29,6 +31,80 @@ bool call_looks_at_unknown(const Frame& frame, const UnknownContents& contents) 
 }
 
 }  // namespace
+
+bool is_call(Opcode op) {
+  return op == Opcode::Call || op == Opcode::CallMethod || op == Opcode::CallSpread ||
+         op == Opcode::CallMethodSpread;
+}
+
+namespace {
+
+constexpr int kDeepest = 4;
+
+bool has_unknown(const Value& v, const UnknownContents& contents, int depth) {
+  if (is_unknown(v) || contents.contains(v)) return true;
+  if (depth == 0) return false;
+  const auto any = [&](const std::vector<Value>& values) {
+    return std::any_of(values.begin(), values.end(),
+                       [&](const Value& each) { return has_unknown(each, contents, depth - 1); });
+  };
+  if (v.is(Tag::List)) return any(v.as<List>().items);
+  if (v.is(Tag::Tuple)) return any(v.as<Tuple>().items);
+  if (v.is(Tag::Instance)) return any(v.as<Instance>().fields);
+  if (v.is(Tag::Slice)) return any({v.as<Slice>().start, v.as<Slice>().stop, v.as<Slice>().step});
+  if (!is_dict_or_set(v)) return false;
+  const auto& entries = v.as<Dict>().entries();
+  return std::any_of(entries.begin(), entries.end(), [&](const Dict::Entry& each) {
+    return each.live && has_unknown(each.value, contents, depth - 1);
+  });
+}
+
+void forget(Value& variable, UnknownContents& contents, int depth);
+
+void forget_effects(const Function& function, UnknownContents& contents, int depth) {
+  const Code& code = *function.code;
+  std::vector<Value>& slots = function.module.as<Module>().slots;
+  for (std::size_t pc = 0; pc < code.instructions.size(); ++pc) {
+    const Opcode op = code.opcode_at(pc);
+    const std::uint16_t b = code.instructions[pc].b;
+    if (op == Opcode::GetGlobal) forget(slots[b], contents, depth);
+    if (op == Opcode::SetGlobal) slots[b] = unknown_value();
+    if (op == Opcode::SetCapture) function.captures[b].as<Cell>().value = unknown_value();
+  }
+  for (const Value& each : function.captures) forget(each.as<Cell>().value, contents, depth);
+}
+
+// What a function that reads the variable may do to its value.
+void forget(Value& variable, UnknownContents& contents, int depth) {
+  if (is_container(variable)) contents.add(variable);
+  if (variable.is(Tag::Function) && depth > 0 && !variable.as<Function>().code->file->is_library())
+    forget_effects(variable.as<Function>(), contents, depth - 1);
+}
+
+}  // namespace
+
+bool reads_unknown_items(const Frame& frame, const UnknownContents& contents) {
+  bool found = false;
+  capture::each_read(*frame.code, frame.place(), [&](std::uint32_t r) {
+    found = found || has_unknown(frame.base[r], contents, kDeepest);
+  });
+  return found;
+}
+
+bool reads_none(const Frame& frame) {
+  bool found = false;
+  capture::each_read(*frame.code, frame.place(),
+                     [&](std::uint32_t r) { found = found || frame.base[r].is_none(); });
+  return found;
+}
+
+void forget_what_arguments_may_do(const Frame& frame, UnknownContents& contents) {
+  const Instruction& i = *frame.pc;
+  for (std::uint32_t k = 1; k <= i.b; ++k) {
+    Value argument = frame.base[i.a + k];
+    if (argument.is(Tag::Function)) forget(argument, contents, kDeepest);
+  }
+}
 
 bool is_branch(Opcode op) {
   return op != Opcode::NextFor && operands(op).find_first_of("jJ") != std::string_view::npos &&
@@ -86,11 +162,16 @@ bool looks_at_unknown(const Frame& frame, const UnknownContents& contents) {
   }
 }
 
+namespace {
+
+// Releases the temporaries that the instruction consumes.
 void consume_operands(const Frame& frame) {
   each_operand(*frame.code, frame.place(), "r", [&](std::uint32_t r) {
     if (frame.is_temporary(r)) frame.base[r].clear();
   });
 }
+
+}  // namespace
 
 void give_unknown(const Frame& frame, UnknownContents& contents) {
   const Instruction& i = *frame.pc;

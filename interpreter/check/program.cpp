@@ -8,6 +8,7 @@
 #include "interpreter/values/unknown.h"
 #include "interpreter/vm/impl.h"
 #include "lang/parse.h"
+#include "tensor/autograd.h"
 
 namespace kiln::interp::check {
 namespace {
@@ -31,6 +32,7 @@ std::vector<lang::Diagnostic> mistakes_of_text(Interpreter& interpreter, const s
     const std::vector<std::string> names = interpreter.names();
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const auto is_known = [&](std::string_view each) {
+      if (each == "function") return true;  // the type of a parameter, and of nothing else
       return std::binary_search(candidates.begin(), candidates.end(), each);
     };
     return lang::undefined_names(*ast, is_known, candidates);
@@ -59,11 +61,11 @@ void call_unknown(Interpreter& interpreter, Machine& machine, const Value& funct
   const Code& code = *function.as<Function>().code;
   std::vector<Value> arguments;
   for (const CodeParameter& parameter : code.parameters) {
-    const bool is_plain = parameter.kind == lang::Parameter::Kind::Normal && !parameter.keyword_only;
-    if (!is_plain || parameter.has_default) break;
+    if (parameter.kind != lang::Parameter::Kind::Normal) return;  // how many there are is unknown
+    if (parameter.keyword_only || parameter.has_default) break;
     arguments.push_back(argument_for(parameter));
   }
-  machine.begin_again();
+  machine.begin_supposed();
   try {
     interpreter.call(function, arguments);
   } catch (const lang::UserError&) {
@@ -99,9 +101,12 @@ Checked check_program(const std::string& name, const std::string& text, const st
   Interpreter& interpreter = *checked.owner;
   bool can_run = false;
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
-  const TypesOnly types;
+  const TypesOnly types(Elements::Known);
+  const kiln::GradMode recorded(true);  // whatever an earlier check was cut in
   Machine machine(interpreter.impl().vm);
-  for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));
+  if (!can_run) {
+    for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));
+  }
   interpreter.main().path = path;
   interpreter.main().set("args", unknown_value());
   if (can_run) {
@@ -111,6 +116,10 @@ Checked check_program(const std::string& name, const std::string& text, const st
       machine.add(error.diagnostic());  // of what could not be compiled
     }
     check_uncalled(interpreter, machine);
+    // A text that the program runs may define further names.
+    for (lang::Diagnostic& each : mistakes) {
+      if (interpreter.main().find(each.place().text()) == nullptr) machine.add(std::move(each));
+    }
   }
   checked.mistakes = machine.found();
   std::stable_sort(checked.mistakes.begin(), checked.mistakes.end(), stands_before);

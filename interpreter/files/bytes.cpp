@@ -106,9 +106,13 @@ void FileSource::go_to(std::uint64_t at) {
 
 std::size_t FileSource::read_some(void* out, std::size_t n) {
   std::size_t got = 0;
-  for (;;) {
-    got += std::fread(static_cast<std::byte*>(out) + got, 1, n - got, stream_);
-    if (got == n || std::ferror(stream_) == 0) break;
+  while (got < n) {
+    check_interrupt();
+    const std::size_t some = std::min(n - got, kPieceOfBytes);
+    const std::size_t more = std::fread(static_cast<std::byte*>(out) + got, 1, some, stream_);
+    got += more;
+    if (more == some) continue;
+    if (std::ferror(stream_) == 0) break;
     if (!host::was_cut(errno)) host::raise_io("read", path_, errno);
     std::clearerr(stream_);
   }

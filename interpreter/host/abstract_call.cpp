@@ -51,7 +51,7 @@ class Undone {
 Value call_without_elements(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
                             std::span<const std::pair<std::string_view, Value>> named) {
   const shadow::Check silent;
-  const check::TypesOnly types;
+  const check::TypesOnly types(check::Elements::Kept);
   const kiln::GradMode off(false);
   std::vector<Value> given;
   for (const Value& each : positional) given.push_back(without_elements(each));

@@ -8,6 +8,7 @@
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/graph_stages.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/shadow.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
@@ -29,6 +30,7 @@ capture::CompileOptions with_backend(const Value& backend, std::string_view who)
   } else {
     check_function(backend, fmt::format("{}: backend", who));
     options.own_backend = backend;
+    shadow::need_run();  // which is called when a graph is made
   }
   return options;
 }

@@ -84,6 +84,7 @@ Value run_pass(Interpreter& interpreter, Args a) {
 }
 
 Value register_pass(Interpreter& interpreter, Args a) {
+  shadow::need_run();  // the pass is called when a graph is made
   const std::string& name = text_argument(a[0], "name");
   check_function(a[1], "register_pass");
   if (jit::find_pass(name) != nullptr)
@@ -250,6 +251,7 @@ const jit::Pass* find_pass_named(Interpreter& interpreter, std::string_view name
   for (const OwnPass& each : capture::own_passes(interpreter)) names.push_back(each.name);
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   const std::string_view near = lang::nearest(name, names);
+  shadow::need_run();  // a check registers none
   raise("ValueError", fmt::format("there is no pass \"{}\"", name),
         near.empty() ? "passes are " + list : fmt::format("did you mean \"{}\"?", near));
 }

@@ -9,6 +9,7 @@
 
 #include "interpreter/host/module_state.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/shadow.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/code.h"
 #include "interpreter/values/graph_value.h"
@@ -322,6 +323,7 @@ const StageRow& stage_named(std::string_view name) {
 CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
                            std::span<const std::pair<std::string_view, Value>> named) {
   check_function(f, "graph");
+  shadow::need_run();
   if (const Functionalized* wrapped = functionalized(f)) {
     CapturedCall call = captured_call(interpreter, wrapped->function, positional, named);
     call.remove = wrapped->remove;

@@ -3,6 +3,7 @@
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/record.h"
+#include "interpreter/shadow.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/profile_run.h"
 #include "interpreter/vm/tables.h"
@@ -66,6 +67,7 @@ Value profile_value(const Profile& profile) {
 }
 
 Value profile(Interpreter& interpreter, std::span<Value> a) {
+  shadow::need_run();
   return profile_value(profile_run(interpreter, [&] { interpreter.call(a[0], {}); }));
 }
 

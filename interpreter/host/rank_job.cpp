@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dist/launch/rank.h"
+#include "interpreter/shadow.h"
 #include "tensor/collective.h"
 #include "tensor/warning.h"
 
@@ -52,6 +53,7 @@ void leave_ranks(bool together) {
 kiln::dist::Controller* rank_controller() { return job().controller.get(); }
 
 kiln::dist::Controller& joined_controller() {
+  shadow::need_run();
   if (job().controller) return *job().controller;
   throw kiln::OpError(kiln::ErrorKind::Value, "this process has not joined the ranks of a job yet", {},
                       "call `dist.init()` first");

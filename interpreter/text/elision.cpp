@@ -34,7 +34,8 @@ class ShownValues {
         count_ += std::min(value.as<Str>().text.size(), elision_.characters) / kCharacters;
         break;
       case Tag::Tensor:
-        count_ += static_cast<std::size_t>(std::min<std::int64_t>(value.as_tensor().numel(), kInlineElements));
+        count_ +=
+            static_cast<std::size_t>(std::min<std::int64_t>(value.as_tensor().numel(), kInlineElements));
         break;
       case Tag::List:
         items(value.as<List>().items);

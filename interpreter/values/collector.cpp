@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "interpreter/values/children.h"
+#include "tensor/interrupt_look.h"
 #include "tensor/storage.h"
 #include "tensor/tape/linked.h"
 
@@ -96,11 +97,12 @@ void inside_object(const void* object, ReferenceVisitor& visitor) {
 }
 
 // The state of one search: the containers of the rings it looks at, and all other objects on paths between
-// them. Members are listed in order; containers know their place by `mark`.
+// them. Members are listed in order; containers know their place by `mark`. Nothing is changed before all of
+// it is known, so Ctrl-C may stop it anywhere.
 class Search {
  public:
   void gather(Ring& ring) {
-    for (Container* c = ring.first()->next; c != ring.first(); c = c->next) {
+    for (Container* c = ring.first()->next; c != ring.first() && !is_stopped(); c = c->next) {
       c->mark = static_cast<std::uint32_t>(members_.size());
       members_.push_back({static_cast<Object*>(c), inside_object, c->refs});
     }
@@ -121,20 +123,27 @@ class Search {
   void subtract_inside(std::size_t most_others) {
     most_others_ = most_others;
     Subtracting subtracting(*this);
-    for (std::size_t i = 0; i < members_.size(); ++i) look_into(i, subtracting);
+    for (std::size_t i = 0; i < members_.size() && !is_stopped(); ++i) look_into(i, subtracting);
   }
 
   // Marks what outside references lead to.
   void reach() {
     Reaching reaching(*this);
-    for (std::size_t i = 0; i < members_.size(); ++i) {
+    for (std::size_t i = 0; i < members_.size() && !is_stopped(); ++i) {
       if (members_[i].outside > 0) reaching.at(i);
-      while (!reaching.work.empty()) {
+      while (!reaching.work.empty() && !is_stopped()) {
         const std::size_t next = reaching.work.back();
         reaching.work.pop_back();
         look_into(next, reaching);
       }
     }
+  }
+
+  // By Ctrl-C, which is looked at once for some members.
+  bool is_stopped() {
+    constexpr std::size_t kSome = 1024;
+    is_stopped_ = is_stopped_ || (++asked_ % kSome == 0 && interrupt_came());
+    return is_stopped_;
   }
 
   // Containers come first.
@@ -225,6 +234,8 @@ class Search {
   std::size_t containers_ = 0;
   std::size_t linked_ = 0;  // which come next
   std::size_t most_others_ = 0;
+  std::size_t asked_ = 0;
+  bool is_stopped_ = false;
   std::unordered_map<const void*, std::size_t> others_;  // where they are among the members
 };
 
@@ -302,6 +313,7 @@ std::size_t Collector::collect(bool all) {
   search.subtract_inside(all ? std::numeric_limits<std::size_t>::max()
                              : std::max(kOthersForEach * search.containers(), kFewestOthers));
   search.reach();
+  if (search.is_stopped()) return 0;
   std::size_t survivors = 0;
   for (std::size_t i = young_count; i < search.containers(); ++i) survivors += search.is_reached(i) ? 1 : 0;
   old_count = all ? survivors : old_count + survivors;

@@ -21,7 +21,7 @@ class Collector {
     if (made_ >= kYoungLimit || memory::bytes_taken >= next_look_) [[unlikely]]
       look();
   }
-  // Gives the number of objects freed.
+  // Gives the number of objects freed: none where Ctrl-C stops the search, which then is due again.
   static std::size_t collect(bool all = true);
   static std::size_t live_containers();
   // Whether objects end now because a search found them: what they refer to may be gone from them already.

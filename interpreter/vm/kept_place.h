@@ -14,7 +14,8 @@ kiln::KeptPlace keep_place(Vm& vm);
 kiln::timeline::Line line_at(const Code& code, std::size_t place);
 // The line that the active frame is at; none where no program runs.
 kiln::timeline::Line current_line(Vm& vm);
-// The innermost frame of the program itself, the standard library's frames being passed over; null when none is active.
+// The innermost frame of the program itself, the standard library's frames being passed over; null when none
+// is active.
 const Frame* user_frame(Vm& vm);
 
 // The failure that an error of an earlier place means.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "interpreter/text/print_tensor.h"
@@ -11,6 +12,7 @@
 #include "tensor/levels/level.h"
 #include "tensor/op_names.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/symbolic_run.h"
 
 namespace kiln::interp {
 namespace {
@@ -163,6 +165,10 @@ Value on_full_precision(const OpForm& form, kiln::Inputs inputs, const kiln::Att
 
 Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attrs& attrs) {
   const kiln::levels::AtLevelOf none(inputs[0]);  // no transform, nor capture, is concerned with them
+  // Where tensors have types alone, numbers are computed all the same.
+  std::optional<kiln::SymbolicRun> kernels;
+  if (kiln::SymbolicRun::current() != nullptr && kiln::SymbolicRun::current()->stand_in() != nullptr)
+    kernels.emplace();
   const bool any_float = std::any_of(inputs.begin(), inputs.end(),
                                      [](const kiln::Tensor& x) { return x && kiln::is_float(x.dtype()); });
   const Value result = on_full_precision(form, inputs, attrs, any_float);

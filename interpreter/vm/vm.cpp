@@ -170,7 +170,9 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
   Frame* frame;
   Value* r;
   const Instruction* pc;
-  std::ptrdiff_t held_jump = 0;  // the jump at which an interrupt was seen
+  std::ptrdiff_t held_jump = 0;                // the jump at which an interrupt was seen
+  constexpr std::uint32_t kNotedAfter = 1000;  // instructions, a few microseconds
+  std::uint32_t unnoted = 0;                   // of them, since lines are timed
   RELOAD();
   DISPATCH();
 
@@ -182,9 +184,12 @@ count:
   --*budget;
   goto* kLabels[pc->op];
 timed:
-  if (line_is_due_->load(std::memory_order_relaxed)) [[unlikely]] {
+  // A machine that is busy with other work may keep the thread of ticks waiting: instructions are counted,
+  // too.
+  if (line_is_due_->load(std::memory_order_relaxed) || ++unnoted == kNotedAfter) [[unlikely]] {
     SAVE();
     note_line();
+    unnoted = 0;
   }
   timed_ = pc;
   goto* kLabels[pc->op];

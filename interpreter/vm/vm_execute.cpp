@@ -1,11 +1,14 @@
 // Running frames to their end, and unwinding them when something fails.
 #include <sys/mman.h>
 
+#include <optional>
+
 #include "interpreter/values/native_stack.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/vm.h"
 #include "stdlib/embedded.h"
+#include "tensor/detached_call.h"
 
 namespace kiln::interp {
 namespace {
@@ -89,7 +92,10 @@ void Vm::handle(Frame* entry) {
   const bool is_new = diagnostic != nullptr && diagnostic->trace.empty();
   if (interpreter_.options().keeps_frames && is_new && !(failure.catchable && is_caught(*this)))
     interpreter_.impl().kept_frames = keep_frames(*this);
+  std::optional<LeavesDetachedCalls> leaving;  // what is compiled for the frames that go
+  if (diagnostic != nullptr && diagnostic->kind == "Interrupted") leaving.emplace();
   const Handler* handler = unwind(entry, diagnostic, failure.catchable);
+  leaving.reset();
   const auto rebuilt = [&] {
     if (failure.is_exit) return error;
     return std::make_exception_ptr(ThrownError(std::move(failure.diagnostic), std::move(failure.payload)));

@@ -149,21 +149,19 @@ void rename(Graph& b, const Graph& a, const std::vector<int>& partner) {
   }
 }
 
-// Nodes that are the same stand as in `a`, the others behind what they read and behind each other.
-void reorder(Graph& b, const std::vector<int>& same) {
+// Nodes that are the same stand as in `a`; the others where the ones do that they stand for, but behind what
+// they read and behind the node before.
+void reorder(Graph& b, const std::vector<int>& same, const std::vector<int>& partner) {
   const std::vector<int> producers = b.producers();
   std::vector<int> key(b.nodes.size());
-  int last = -1;
   for (std::size_t j = 0; j < b.nodes.size(); ++j) {
-    if (same[j] != kNone) {
-      key[j] = same[j];
-      continue;
-    }
+    key[j] = partner[j];
+    if (same[j] != kNone) continue;
+    if (j > 0) key[j] = std::max(key[j], key[j - 1]);
     for (const Operand& each : b.nodes[j].operands) {
       const int maker = each.is_value() ? producers[static_cast<std::size_t>(each.value)] : kNone;
-      if (maker != kNone) last = std::max(last, key[static_cast<std::size_t>(maker)]);
+      if (maker != kNone) key[j] = std::max(key[j], key[static_cast<std::size_t>(maker)]);
     }
-    key[j] = last;
   }
   std::vector<std::size_t> order(b.nodes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -183,7 +181,7 @@ Graph named_like(const Graph& a, const Graph& b, const OpText& text_of_op) {
   std::vector<int> partner = same;
   pair_like_nodes(a, b, partner);
   rename(like, a, partner);
-  reorder(like, same);
+  reorder(like, same, partner);
   like.name = a.name;
   return like;
 }

@@ -20,6 +20,16 @@ PendingExecutable::PendingExecutable(Make make) : make_(std::move(make)) {
   }
 }
 
+namespace {
+constexpr std::string_view kWait = "for compilation behind the program";
+}  // namespace
+
+PendingExecutable::~PendingExecutable() {
+  if (call_ == nullptr || call_->has_ended()) return;
+  const timeline::Span span(timeline::Kind::Wait, kWait);
+  call_.reset();
+}
+
 bool PendingExecutable::is_ready() const {
   if (ready_.load(std::memory_order_acquire) != nullptr) return true;
   const std::lock_guard lock(mutex_);
@@ -38,7 +48,7 @@ const Executable& PendingExecutable::wait() const {
 
 PendingExecutable::SharedExecutable PendingExecutable::ask() const {
   if (call_ == nullptr) return make_();
-  const timeline::Span span(timeline::Kind::Wait, "for compilation behind the program");
+  const timeline::Span span(timeline::Kind::Wait, kWait);
   call_->wait();
   try {
     call_->rethrow();

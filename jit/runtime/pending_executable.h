@@ -22,6 +22,10 @@ class PendingExecutable {
   explicit PendingExecutable(std::shared_ptr<const Executable> made)
       : made_(std::move(made)), ready_(made_.get()) {}
 
+  ~PendingExecutable();
+  PendingExecutable(const PendingExecutable&) = delete;
+  PendingExecutable& operator=(const PendingExecutable&) = delete;
+
   // Would `get` not have to wait?
   bool is_ready() const;
   // Waits until it is made. Throws what `make` threw, each time, and OpError (Interrupted), after which the

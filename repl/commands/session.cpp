@@ -39,7 +39,7 @@ void list_settings(Session& session) {
     session.write(fmt::format("  {:<10} {:<6} {}\n", setting.key, setting.get(session), setting.meaning));
   }
   if (const std::string& path = session.settings().path(); !path.empty())
-    session.write(fmt::format("changes are kept in {}; `:set reset` takes them back\n", path));
+    session.write(fmt::format("kept in {}; `:set reset` goes back\n", path));
 }
 
 // Says at a terminal how long a setting lasts.

@@ -160,10 +160,11 @@ Tensor by_batch(Inputs in, const Attrs& attrs) {
   const Tensors results = ops::apply(row, inputs, {{"eps", attrs.at("eps")}});
   if (training) {
     const double momentum = attrs.get<double>("momentum");
+    static const Op& sample = OpTable::get().at("sample_variance");
+    const Tensor variance = rules::apply_one(sample, {ops::detach(results[2]), ops::detach(in[0])});
     const HeldInterrupts whole;  // the statistics are those of one batch, or of the other
     update_running(in[1], results[1], momentum);
-    static const Op& sample = OpTable::get().at("sample_variance");
-    update_running(in[2], rules::apply_one(sample, {ops::detach(results[2]), ops::detach(in[0])}), momentum);
+    update_running(in[2], variance, momentum);
   }
   return results[0];
 }

@@ -183,11 +183,11 @@ TEST_CASE("a rank that is killed ends the job at once, over any transport", "[jo
 }
 
 TEST_CASE("a rank that gives no sign of life ends the job", "[job]") {
-  const Variable silence("KILN_SILENCE_SECONDS", "0.7");
+  const Variable silence("KILN_SILENCE_SECONDS", "1.5");
   const Outcome result = outcome(job(3, {KILN_RANK_PROGRAM, "sum", "1", "stop"}));
   CHECK(result.code == 1);
   CHECK(result.lines ==
-        Lines{"kiln run: rank 1 gave no sign of life for 0.7 s; the other ranks were stopped"});
+        Lines{"kiln run: rank 1 gave no sign of life for 1.5 s; the other ranks were stopped"});
 }
 
 TEST_CASE("processes of mpirun exchange messages by MPI", "[job]") {

@@ -1,5 +1,6 @@
 // What a launcher is made of: places of ranks, messages, lines, marked errors, and what is said of a job's
 // end.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
@@ -130,5 +131,11 @@ TEST_CASE("a command travels to another host whatever its words hold", "[launch]
   setenv(words[5].substr(0, equals).c_str(), words[5].substr(equals + 1).c_str(), 1);
   CHECK(unpacked_arguments({"else"}) == std::vector<std::string>{"a file.kiln", "$HOME", "'", ""});
   CHECK(unpacked_arguments({"else"}) == std::vector<std::string>{"else"});
+  setenv("KILN_TEST_PLAIN", "a-1", 1);
+  setenv("KILN_TEST_SPACES", "a b", 1);
+  const std::vector<std::string> sent = settings_to_send();
+  CHECK(std::ranges::count(sent, "KILN_TEST_PLAIN=a-1") == 1);
+  CHECK(std::ranges::none_of(sent,
+                             [](const std::string& each) { return each.starts_with("KILN_TEST_SPACES"); }));
   CHECK(remote_command({"rsh"}, "b", {}, {"kiln"})[1] == "b");
 }

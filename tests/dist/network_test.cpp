@@ -90,7 +90,7 @@ TEST_CASE("hosts of a network exchange messages, and are told when it breaks", "
     JobProcess process(job_on(network, {{"a", 2}, {"b", 1}}, {"cases"}));
     CHECK(process.wait() == 0);
   }
-  const Silence silence("1");
+  const Silence silence("1.5");
   {
     JobProcess process(job_on(network, {{"a", 1}, {"b", 1}}, {"elastic", "9"}));
     for (const char* rank : {"[0] starts", "[1] starts"}) process.wait_for_output(rank);
@@ -98,7 +98,7 @@ TEST_CASE("hosts of a network exchange messages, and are told when it breaks", "
     CHECK(process.wait() == 1);
     CHECK_THAT(
         process.output(),
-        Catch::EndsWith("kiln run: rank 1 gave no sign of life for 1 s; the other ranks were stopped\n"));
+        Catch::EndsWith("kiln run: rank 1 gave no sign of life for 1.5 s; the other ranks were stopped\n"));
   }
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("only one side of a broken network goes on", "[network]") {
     WARN("network namespaces cannot be made here: jobs over a broken network are not tried");
     return;
   }
-  const Silence silence("1");
+  const Silence silence("1.5");
   dist::JobOptions options = job_on(network, {{"a", 2}, {"b", 2}}, {"elastic", "1"});
   options.least = 1;
   JobProcess process(options);

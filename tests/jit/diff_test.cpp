@@ -110,7 +110,7 @@ TEST_CASE("the same nodes over other values are different", "[jit][diff]") {
 
 TEST_CASE("nodes stay behind writes and draws", "[jit][diff]") {
   const auto captured = [](const std::string& nodes) {
-    return parse_graph("graph captured f(%x: f32[2]) {\n" + nodes + "  return (%a, %b)\n}\n");
+    return parse_graph("graph captured f(%x: f32[2]) {\n" + nodes + "  return %a, %b\n}\n");
   };
   const Graph reads_first = captured("  %a = cos(%x) : f32[2]\n  %b = add_(%x, 1) : f32[2]\n");
   const Graph writes_first = captured("  %b = add_(%x, 1) : f32[2]\n  %a = cos(%x) : f32[2]\n");

@@ -150,7 +150,8 @@ TEST_CASE("names of a module that is imported from", "[completion]") {
 
 TEST_CASE("keys of a dict", "[completion]") {
   Tab tab;
-  tab.session.eval("d = {\"rate\": 0.1, \"rounds\": 3, 4: 5}");
+  tab.session.eval("d = {\"rate\": 0.1, \"rounds\": 3, 4: 5}\nyears = {\"2024\": 1}");
+  CHECK(tab("years[\"20") == std::vector<std::string>{"2024"});
   CHECK(tab("d[\"") == std::vector<std::string>{"rate", "rounds"});
   CHECK(tab("d['rou") == std::vector<std::string>{"rounds"});
   CHECK(tab("other[\"").empty());
@@ -243,7 +244,7 @@ TEST_CASE("any text and cursor gives an answer", "[completion]") {
   Tab tab;
   const std::string text = "f(x[\"a\"], **{'b': (1, [2).c}) @ -.5.\n:set @ from , import x\\";
   for (std::size_t cursor = 0; cursor <= text.size(); ++cursor) {
-    for (std::size_t begin = 0; begin <= cursor; ++begin)
+    for (std::size_t begin = 0; begin <= cursor; begin += 5)
       CHECK(candidates(tab.session, text.substr(begin), cursor - begin).begin <= cursor - begin);
   }
 }

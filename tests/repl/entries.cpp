@@ -42,6 +42,10 @@ TEST_CASE("a variable of the program's own that is called as an entry stays") {
   talk("5");
   CHECK(talk("_2") == "'mine'\n");
   CHECK(talk(":who") == "no variables yet\n");
+  talk("x = [1]; _6 = x");      // 5
+  CHECK(talk("x") == "[1]\n");  // 6, the same list
+  for (std::size_t k = 0; k <= EntryLog::kValues; ++k) talk("'text'");
+  CHECK(talk("_6") == "[1]\n");
 }
 
 TEST_CASE("places name the entry, also those of commands, and empty entries do not count") {

@@ -1,7 +1,9 @@
 // The transport over Gloo: TCP between all pairs of ranks, on any hosts.
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -28,6 +30,28 @@ namespace {
 
 // Gloo closes all connections when a wait of its own is over in vain: ours never are.
 constexpr std::chrono::hours kForever{24 * 365};
+
+// Gloo writes to links that their peers have closed, which is an error to it and, left alone, the end of the
+// process.
+class HeldPipeSignal {
+ public:
+  HeldPipeSignal() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~HeldPipeSignal() {
+    if (sigismember(&before_, SIGPIPE) == 1) return;
+    const timespec now{};
+    sigtimedwait(&pipe_, nullptr, &now);  // takes one that waits
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  HeldPipeSignal(const HeldPipeSignal&) = delete;
+  HeldPipeSignal& operator=(const HeldPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+};
 
 // The launcher's store in the form that Gloo asks for.
 class GlooStore final : public gloo::rendezvous::Store {
@@ -158,9 +182,12 @@ class GlooTransport final : public Transport {
     GlooStore store(options.store, options.scope, options.limit);
     context_->setTimeout(options.limit);
     context_->connectFullMesh(store, device);
+    // A rank that leaves again at once would end the links of those that are about to connect.
+    meet(options.store, options.scope, options.rank, options.size, options.limit);
   }
   ~GlooTransport() override {
     end_news();
+    const HeldPipeSignal held;
     context_->closeConnections();
   }
 
@@ -188,6 +215,7 @@ class GlooTransport final : public Transport {
 
   template <class Begin>
   std::unique_ptr<Request> begin(int peer, const std::shared_ptr<Transfer>& transfer, const Begin& call) {
+    const HeldPipeSignal held;
     try {
       call();
       waiters_.wait_for(transfer, [this] { notify(); });

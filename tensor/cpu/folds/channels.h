@@ -32,8 +32,10 @@ void each_run(const ChannelBlock& block, const F& f) {
                  }
                  for (std::int64_t n = begin; n < end; ++n) {
                    const std::int64_t from = (n * block.channels + block.first) * block.inner;
-                   for (std::int64_t c = 0; c < block.count; ++c)
+                   for (std::int64_t c = 0; c < block.count; ++c) {
+                     check_interrupt();
                      f(run, from + c * block.inner, c * block.length() + n * block.inner, c);
+                   }
                  }
                });
 }

@@ -27,6 +27,14 @@ void along(RowProgram program, const Tensor& output, Inputs in, int dim) {
   rows_back(output, result, dim);
 }
 
+// A longer row does not stay in cache between the passes: over smaller ops it is shared out among threads,
+// and Ctrl-C is seen within it.
+bool fits(const Op&, const Attrs& attrs, Inputs inputs) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;
+  const Tensor& x = inputs[0];
+  return x.rank() == 0 || x.size(dim_of(attrs, x.rank())) <= kMost;
+}
+
 template <RowProgram kProgram>
 void run(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& output = outputs[0];
@@ -42,10 +50,10 @@ void run_backward(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs,
 }  // namespace
 
 void add_softmax_kernels(Column& column) {
-  column.add("softmax", run<RowProgram::Softmax>);
-  column.add("log_softmax", run<RowProgram::LogSoftmax>);
-  column.add("softmax_backward", run_backward<RowProgram::SoftmaxBackward>);
-  column.add("log_softmax_backward", run_backward<RowProgram::LogSoftmaxBackward>);
+  column.add("softmax", {.run = run<RowProgram::Softmax>, .takes = fits});
+  column.add("log_softmax", {.run = run<RowProgram::LogSoftmax>, .takes = fits});
+  column.add("softmax_backward", {.run = run_backward<RowProgram::SoftmaxBackward>, .takes = fits});
+  column.add("log_softmax_backward", {.run = run_backward<RowProgram::LogSoftmaxBackward>, .takes = fits});
 }
 
 }  // namespace kiln::cpu

@@ -45,6 +45,7 @@ void each_block_of_columns(int n, int columns, const F& f) {
   const std::int64_t work = std::int64_t{n} * n * width;
   parallel_for(blocks, work < (1 << 22) ? blocks : 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t block = begin; block < end; ++block) {
+      check_interrupt();
       const int first = static_cast<int>(block) * width;
       f(first, std::min(width, columns - first));
     }

@@ -97,18 +97,25 @@ void order_lines(const Tensor& x, int dim, const Tensor& result, std::int64_t co
   const Lines lines(x, dim, result);
   const T* in = x.data<T>();
   auto* out = result.writable<std::int64_t>();
+  // Elements far apart are on pages of their own, which the system has to bring: Ctrl-C is seen between some.
+  const auto each_element = [](std::int64_t begin, std::int64_t end, const auto& f) {
+    constexpr std::size_t kSome = 4096;
+    in_pieces(static_cast<std::size_t>(end - begin), kSome, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) f(begin + static_cast<std::int64_t>(i));
+    });
+  };
   const auto one = [&](std::int64_t line, const EntryMemory<Key>& memory) {
     const T* from = in + lines.from[static_cast<std::size_t>(line)];
     parallel_for(lines.size, kLongLine, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
+      each_element(begin, end, [&](std::int64_t i) {
         const Key key = key_of(from[i * lines.from_step]);
         memory.entries[i] = {descending ? static_cast<Key>(~key) : key, static_cast<std::uint32_t>(i)};
-      }
+      });
     });
     const Entry<Key>* ordered = order(memory.entries, memory.scratch);
     std::int64_t* to = out + lines.to[static_cast<std::size_t>(line)];
     parallel_for(count, kLongLine, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i * lines.to_step] = ordered[i].index;
+      each_element(begin, end, [&](std::int64_t i) { to[i * lines.to_step] = ordered[i].index; });
     });
   };
   const auto lines_count = static_cast<std::int64_t>(lines.from.size());

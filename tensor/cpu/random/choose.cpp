@@ -127,7 +127,9 @@ void permutation(const Tensor& out, const Generator& draw) {
   const bool small = count <= std::int64_t{1} << 31;  // half the memory to jump around in
   const Tensor items = small ? Tensor::empty(out.sizes(), DType::I32, Device{}) : out;
   const auto fill = [&]<class Index>(Index* to) {
-    std::iota(to, to + count, Index{0});
+    in_pieces(static_cast<std::size_t>(count), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+      std::iota(to + begin, to + end, static_cast<Index>(begin));
+    });
     shuffle(to, count, draw);
   };
   small ? fill(items.writable<std::int32_t>()) : fill(items.writable<std::int64_t>());
