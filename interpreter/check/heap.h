@@ -47,7 +47,7 @@ class Heap {
   std::size_t size() const { return contents_.size(); }
   // Puts every content back. What was made since then is not touched.
   void put_back() const;
-  // What may be held when this way or the other one was gone: what differs is unknown.
+  // What may be held after this way or the other one: what differs is unknown.
   void join(const Heap& other, Join& join);
 
  private:

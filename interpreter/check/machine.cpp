@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMostInstructions = 1'000'000;
 constexpr std::ptrdiff_t kDeepestCall = 200;
-// Longer ranges are not gone through by host functions.
+// Host functions do not walk longer ranges.
 constexpr std::uint64_t kLongestRange = 100'000;
 
 // A method of lists, dicts and sets: it moves items, and what compares them says so where one is unknown.

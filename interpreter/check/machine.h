@@ -1,5 +1,5 @@
 // Owns running a program abstractly: the machine itself runs it, on tensors without elements and on values
-// that may be unknown. Where a branch depends on an unknown value both ways are gone, and what they leave is
+// that may be unknown. Where a branch depends on an unknown value both ways are taken, and what they leave is
 // joined; an error is noted, its expression becomes unknown, and the run goes on.
 #pragma once
 
@@ -57,8 +57,8 @@ class Machine final : public Watcher {
     Frame* base;
     Stops stops = {};
     Endings endings = {};
-    bool is_branch = false;          // others are gone, too: what it leaves is taken down
-    bool has_returned = false;       // `base`, where nothing has to be taken down
+    bool is_branch = false;          // others are taken, too: what it leaves is noted
+    bool has_returned = false;       // `base`, where nothing has to be noted
     std::exception_ptr thrown = {};  // an error that left `base`, which a handler around it takes
   };
   // One way out of an instruction.

@@ -47,7 +47,7 @@ bool is_of_this_run(const lang::Diagnostic& diagnostic, Opcode op) {
 
 }  // namespace
 
-// The result of the instruction is unknown; where it is a branch, both ways are gone.
+// The result of the instruction is unknown; where it is a branch, both ways are taken.
 Machine::Way Machine::skip(Course& course, Frame* frame) {
   if (vm_.frame() > frame) vm_.leave_frames(frame + 1);
   const Opcode op = frame->code->opcode_at(frame->place());
