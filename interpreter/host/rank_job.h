@@ -18,7 +18,7 @@ void leave_ranks(bool together);
 
 /// Null before `join_ranks`.
 kiln::dist::Controller* rank_controller();
-/// Likewise; throws OpError (Value), which says what to call first.
+/// Throws OpError (Value) before that, which says what to call first.
 kiln::dist::Controller& joined_controller();
 /// Of this process: as the launcher says, joined or not.
 kiln::dist::RankPlace rank_place();

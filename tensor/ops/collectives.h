@@ -16,7 +16,7 @@ std::string text_of(const std::vector<std::string>& lines);
 
 // Throws OpError (Type) for a number, which has no elements of its own on each rank.
 void check_tensor(const TensorType& x, const Attrs& attrs, int operand = 0);
-// Likewise, and OpError (Shape) for a tensor without dimensions, which has no rows.
+// The same, and OpError (Shape) for a tensor without dimensions, which has no rows.
 void check_rows(const TensorType& x, const Attrs& attrs);
 // Throws OpError (DType) for bools, which have no sum.
 void check_summed(const TensorType& x, const Attrs& attrs, int operand = 0);
