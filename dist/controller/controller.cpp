@@ -98,13 +98,13 @@ std::uint64_t Controller::submit(std::vector<std::shared_ptr<Entry>> entries) {
   for (const auto& entry : entries) {
     const auto [other, is_new] = entries_.try_emplace({entry->signature.process_set, entry->name}, entry);
     if (is_new) continue;
-    for (const auto& each : entries) {  // none of them was told to anybody
+    const std::string what = described(entry->name, other->second->signature);
+    for (const auto& each : entries) {  // none of them was told to anybody; `other` may be one of them
       const auto mine = entries_.find({each->signature.process_set, each->name});
       if (mine != entries_.end() && mine->second == each) entries_.erase(mine);
     }
-    throw OpError(ErrorKind::Value,
-                  fmt::format("{} is under way already", described(entry->name, other->second->signature)),
-                  {}, "wait for it by `dist.synchronize(handle)`, or give another name");
+    throw OpError(ErrorKind::Value, what + " is under way already", {},
+                  "wait for it by `dist.synchronize(handle)`, or give another name");
   }
   for (const auto& entry : entries) {
     entry->submitted_at = Clock::now();

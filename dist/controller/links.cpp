@@ -53,8 +53,8 @@ void Links::send(int to, std::vector<std::byte> message) {
   sending.message = std::move(message);
   const std::uint64_t length = sending.message.size();
   std::memcpy(sending.head.data(), &length, sizeof length);
-  std::memcpy(sending.head.data() + sizeof length, sending.message.data(),
-              std::min(sending.message.size(), kInHead));
+  std::copy_n(sending.message.begin(), std::min(sending.message.size(), kInHead),
+              sending.head.begin() + sizeof length);
   sending.first = transport_.send(to, kHeadTag, sending.head);
   if (length > kInHead)
     sending.rest = transport_.send(to, kRestTag, std::span(sending.message).subspan(kInHead));
@@ -68,8 +68,8 @@ std::optional<Links::Message> Links::take() {
       std::uint64_t length = 0;
       std::memcpy(&length, link->head.data(), sizeof length);
       link->message.resize(length);
-      std::memcpy(link->message.data(), link->head.data() + sizeof length,
-                  std::min<std::size_t>(length, kInHead));
+      std::copy_n(link->head.begin() + sizeof length, std::min<std::size_t>(length, kInHead),
+                  link->message.begin());
       link->has_head = true;
       if (length > kInHead) {
         link->receiving = transport_.receive(link->peer, kRestTag, std::span(link->message).subspan(kInHead));
