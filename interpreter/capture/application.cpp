@@ -269,7 +269,7 @@ class BackwardTrace {
 }  // namespace
 
 BodyScope::BodyScope(Vm& vm) : vm_(vm) {
-  auto* const tracer = static_cast<Tracer*>(vm.watcher());  // nothing else watches
+  auto* const tracer = dynamic_cast<Tracer*>(vm.watcher());  // a check watches, too, and notes no bodies
   if (tracer == nullptr || !tracer->notes_bodies()) return;
   tracer_ = tracer;
   effects_ = tracer->effects();
