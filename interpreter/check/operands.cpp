@@ -166,9 +166,20 @@ namespace {
 
 // Releases the temporaries that the instruction consumes.
 void consume_operands(const Frame& frame) {
-  each_operand(*frame.code, frame.place(), "r", [&](std::uint32_t r) {
+  const auto release = [&](std::uint32_t r) {
     if (frame.is_temporary(r)) frame.base[r].clear();
-  });
+  };
+  switch (frame.code->opcode_at(frame.place())) {
+    case Opcode::BuildList:
+    case Opcode::BuildTuple:
+    case Opcode::BuildDict:
+    case Opcode::BuildSlice:
+    case Opcode::FormatValue:
+    case Opcode::JoinText:  // these consume all that they read, of which the operands name the first
+      return capture::each_read(*frame.code, frame.place(), release);
+    default:
+      return each_operand(*frame.code, frame.place(), "r", release);
+  }
 }
 
 }  // namespace
