@@ -20,7 +20,9 @@ namespace {
 // waits.
 constexpr std::chrono::milliseconds kNap{50};
 
+// Ctrl-C ends all ranks: one that sees it later than others has lost them, and is stopped all the same.
 [[noreturn]] void raise(const Refusal& refusal) {
+  check_interrupt();
   throw OpError(refusal.kind, refusal.message, {}, refusal.help);
 }
 
