@@ -23,7 +23,7 @@ class Links {
     int from;
     std::vector<std::byte> bytes;
   };
-  /// A message that has arrived; nothing when there is none. Throws PeerLost.
+  /// The message that has arrived, if one has. Throws PeerLost.
   std::optional<Message> take();
   /// Sleeps until a message may have arrived, `Transport::wake` is called or the limit is over.
   void wait(std::chrono::milliseconds limit);

@@ -204,7 +204,8 @@ void Crew::take_out_lost() {
   begin_epoch();
 }
 
-// Hosts that are new take new ranks, unless the work is about to be done: ranks that have left meet nobody.
+// Hosts that are new take new ranks, unless the work is about to be done: new ranks cannot meet ranks that
+// have left.
 void Crew::take_hosts(const std::vector<HostSlots>& hosts) {
   if (!std::ranges::all_of(members(), [](const Worker* worker) { return worker->process->is_running(); }))
     return;

@@ -126,7 +126,7 @@ void RankLink::listen() {
       if (count > 0) reader.feed({bytes.data(), static_cast<std::size_t>(count)});
       while (const auto message = reader.next()) take(*message);
     }
-    // Who was stopped itself has heard nobody.
+    // A process that was stopped itself has heard no other meanwhile.
     if (Clock::now() - looked > longest_silence() / 2) heard = Clock::now();
     looked = Clock::now();
     if (looked - heard > longest_silence()) {

@@ -30,7 +30,7 @@ struct Rendezvous::Connection {
   int rank = -1;  // until it has said hello
   MessageReader reader;
   std::string unsent;
-  std::set<std::string> asked;  // keys that nobody has set yet
+  std::set<std::string> asked;  // keys that no rank has set yet
   Clock::time_point heard = Clock::now();
   bool said_goodbye = false;
 };
@@ -150,7 +150,7 @@ void Rendezvous::send(Connection& connection, const Message& message) {
   flush(connection);
 }
 
-// A rank that reads nothing keeps its messages here, and nobody waiting.
+// A rank that reads nothing keeps its messages here, and makes no sender wait.
 void Rendezvous::flush(Connection& connection) {
   std::string& unsent = connection.unsent;
   while (!unsent.empty()) {
@@ -184,7 +184,7 @@ void Rendezvous::drop(int rank) {
 }
 
 void Rendezvous::tick() {
-  // Who was stopped itself has heard nobody.
+  // A process that was stopped itself has heard no other meanwhile.
   if (Clock::now() - ticked_ > longest_silence() / 2)
     for (const auto& connection : connections_) connection->heard = Clock::now();
   ticked_ = Clock::now();

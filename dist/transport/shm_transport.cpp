@@ -251,7 +251,7 @@ std::unique_ptr<Transport> make_shm_transport(Store& store, const std::string& s
   } else {
     memory = std::make_unique<SharedMemory>(size, store.get(scope + "/memory", limit));
   }
-  // Rank 0 stays until all have come, and nobody sends to a rank that may not come.
+  // Rank 0 stays until all have come, and no rank sends to one that may not come.
   meet(store, scope, rank, size, limit);
   return std::make_unique<ShmTransport>(std::move(memory), rank, size);
 }

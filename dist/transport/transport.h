@@ -63,7 +63,7 @@ class Transport {
   /// From any thread: every wait for what is not done, now and later, throws PeerLost with these ranks. The
   /// first call counts.
   void lose(std::vector<int> ranks, const std::string& why);
-  /// `stop` is called before the transport is gone: after it, nobody calls `lose` any more.
+  /// `stop` is called before the transport is gone: after it, `lose` is not called any more.
   void on_end(std::function<void()> stop) { end_of_news_ = std::move(stop); }
 
  protected:
@@ -115,7 +115,7 @@ class Transport::Request {
   Transport& transport_;
 };
 
-/// One rank of one: it has nobody to send to.
+/// One rank of one: there is no other to send to.
 std::unique_ptr<Transport> make_self_transport();
 
 /// n transports that are connected by memory, for tests of algorithms and controllers with one thread per

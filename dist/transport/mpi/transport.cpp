@@ -89,7 +89,7 @@ class MpiTransport final : public Transport {
   }
 
  protected:
-  // MPI wakes nobody: short waits look again and again, longer ones less and less often.
+  // MPI wakes no thread: short waits look again and again, longer ones less and less often.
   void sleep(std::uint32_t seen, std::chrono::microseconds limit, int round) override {
     if (round < 100) return std::this_thread::yield();
     const std::chrono::microseconds rest(std::min(round / 10, 500));
