@@ -25,7 +25,7 @@ const std::vector<ErrorCode>& error_codes();
 // The row of a diagnostic by its kind and sentence. Text that a program throws has that of `Error`.
 const ErrorCode& error_code(std::string_view kind, std::string_view message);
 
-// The row of a code, "K0501" or "k0501"; null when there is none.
+// The row of a code, "K0501" or "k0501"; null for a code that no row has.
 const ErrorCode* find_error_code(std::string_view code);
 
 }  // namespace kiln::lang

@@ -8,7 +8,7 @@
 
 namespace kiln::dist {
 
-/// A descriptor that is closed with its owner; -1 is none.
+/// A descriptor that is closed with its owner; -1 stands for no descriptor.
 class Descriptor {
  public:
   Descriptor() = default;

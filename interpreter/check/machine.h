@@ -37,7 +37,7 @@ class Machine final : public Watcher {
   const std::vector<lang::Diagnostic>& found() const { return found_; }
   // Adds a mistake, unless one of its kind is known at its place.
   void add(lang::Diagnostic diagnostic);
-  // The next call is none that the program makes: what a function refuses to take is no mistake.
+  // The program does not make the next call: that the function refuses its arguments is no mistake.
   void begin_supposed();
   // Has a call of it begun?
   bool has_entered(const Code& code) const { return entered_.contains(code.function); }

@@ -108,7 +108,7 @@ Machine::Way Machine::recover(Course& course, Frame* frame) {
   // Which fields and methods there are depends on no items.
   const bool is_of_items =
       failure.diagnostic.kind != "AttributeError" && reads_unknown_items(*frame, contents_);
-  // Where something is none, the branch that was unknown may have asked for just that.
+  // An unknown branch may have asked whether a value is `none`, so errors that speak of it are doubtful.
   const bool is_of_none = !forked_.empty() && reads_none(*frame);
   if (!is_deliberate(op) && (is_of_skipped || is_of_items || is_of_none)) return skip(course, frame);
   if (op != Opcode::Rethrow) report(failure);

@@ -1,4 +1,4 @@
-// Owns the end of one way through a program: an error that is none of the program for certain.
+// Owns what is thrown where one way through a program ends; it is no error of the program.
 #pragma once
 
 #include "interpreter/check/machine.h"

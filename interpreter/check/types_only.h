@@ -10,7 +10,7 @@ namespace kiln::interp::check {
 
 // What becomes of the elements of tensors that have some, such as `tensor([1, 2])`.
 enum class Elements : std::uint8_t {
-  Kept,   // nothing computes with them, and writes are not done: they are somebody else's
+  Kept,   // nothing computes with them, and writes are not done: the program owns them
   Known,  // ops on a few are computed; a tensor that is written has none any more
 };
 

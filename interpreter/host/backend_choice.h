@@ -16,7 +16,7 @@ struct BackendChoice {
 };
 // All backends, and last the interpreter, which compiles nothing.
 std::vector<BackendChoice> backend_choices(Interpreter& interpreter);
-// Throws UserError (ValueError) for a name that is none of them.
+// Throws UserError (ValueError) for a name that no backend has.
 void choose_backend(Interpreter& interpreter, std::string_view name);
 
 Value backends(Interpreter& interpreter, std::span<Value> arguments);

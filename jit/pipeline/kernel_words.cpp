@@ -10,7 +10,7 @@
 namespace kiln::jit {
 namespace {
 
-// The node of the graph that a line of a nest computes; null where there is none.
+// The node of the graph that a line of a nest computes; null for a line that computes no node.
 const Node* node_of(const FusedKernel& kernel, const LoopNest& nest, std::size_t line) {
   const int place = line < nest.body.size() ? nest.body[line].node : -1;
   return place < 0 ? nullptr : &kernel.source->nodes[static_cast<std::size_t>(place)];

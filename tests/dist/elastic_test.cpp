@@ -13,6 +13,7 @@
 using namespace kiln;
 using kiln::testing::job;
 using kiln::testing::JobProcess;
+using kiln::testing::Variable;
 
 namespace {
 
@@ -34,15 +35,6 @@ dist::JobOptions elastic_job(int least, int most, std::vector<std::string> argum
   options.least = least;
   return options;
 }
-
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 }  // namespace
 

@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "dist/launch/job.h"
 
@@ -30,6 +32,18 @@ class JobProcess {
   pid_t pid_ = -1;
   int output_end_ = -1;
   std::string output_;
+};
+
+/// A variable of the environment, which jobs started while it lives inherit.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
 };
 
 /// A job of `size` ranks that run a program with arguments.

@@ -14,6 +14,7 @@ using namespace kiln;
 using kiln::testing::job;
 using kiln::testing::JobProcess;
 using kiln::testing::shell_job;
+using kiln::testing::Variable;
 
 namespace {
 
@@ -47,15 +48,6 @@ bool ends(pid_t pid) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return has_ended(pid);
 }
-
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
-  ~Variable() { unsetenv(name_); }
-
- private:
-  const char* name_;
-};
 
 }  // namespace
 
