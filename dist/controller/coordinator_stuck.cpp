@@ -84,6 +84,9 @@ std::string Coordinator::whereabouts(int rank, Clock::time_point now) const {
 }
 
 std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {
+  for (auto& [number, schedule] : schedules_) {
+    if (schedule.count > 0 && now - schedule.since >= settings_.stall) expand(schedule);
+  }
   std::vector<std::string> sentences;
   for (Pending& each : pending_) {
     if (each.is_told || now - each.since < settings_.stall) continue;
@@ -98,7 +101,8 @@ std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {
   return sentences;
 }
 
-std::vector<std::string> Coordinator::waiting(Clock::time_point now) const {
+std::vector<std::string> Coordinator::waiting(Clock::time_point now) {
+  expand_all();
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < ranks_.size(); ++i) lines.push_back(whereabouts(static_cast<int>(i), now));
   for (const Pending& each : pending_)
