@@ -121,7 +121,7 @@ class Job {
   void end_with_failures() {
     if (Clock::now() > kill_at_) return stop(SIGKILL);
     if (is_stopping_ || signal_) return;
-    if (!crew_.has_failed()) return failed_.reset();  // an elastic job goes on without who had
+    if (!crew_.has_failed()) return failed_.reset();  // of ranks that an elastic job goes on without
     if (!failed_) failed_ = Clock::now();
     if (Clock::now() - *failed_ > kHearing) stop(SIGTERM);
   }
