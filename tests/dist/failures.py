@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Elastic jobs over three hosts go on within a time when a host or its network fails, and never on two sides.
 
-   failures.py KILN [--count 3] [--silence 1.5] [--kinds kill,stop,cut,halves,peers,growth]
+   failures.py KILN [--count 3] [--silence 1.5] [--patience 1] [--kinds kill,stop,cut,halves,peers,growth]
+
+Times are multiplied by the patience, for machines that do other work meanwhile.
 
 Hosts are network namespaces, which root may make; where they cannot be made nothing is tried (exit code 77).
 """
@@ -163,6 +165,7 @@ def main():
     parser.add_argument("kiln")
     parser.add_argument("--count", type=int, default=3)
     parser.add_argument("--silence", type=float, default=1.5)
+    parser.add_argument("--patience", type=float, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no host is left behind
@@ -179,7 +182,7 @@ def main():
                 times.append(run(options.kiln, options.silence))
             except Wrong as wrong:
                 sys.exit(f"{name} {number + 1}: {wrong}")
-        limit = most + (options.silence if waits else 0)
+        limit = most * options.patience + (options.silence if waits else 0)
         print(f"{name}: {options.count} times, the others went on after {min(times):.2f} to {max(times):.2f} s", flush=True)
         if max(times) > limit:
             sys.exit(f"{name}: the others are to go on after {limit:.2f} s at most")
