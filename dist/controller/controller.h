@@ -31,6 +31,8 @@ class Controller final : public Collectives {
     Settings settings;
     std::function<void(const std::string& sentence)>
         warn;  // of collectives that wait for long; called on rank 0
+    /// What the program does just now: "compiles `f`", or "". Asked on the communication thread.
+    std::function<std::string()> activity{};
   };
   Controller(std::unique_ptr<Transport> transport, Options options);
   /// Drops the links at once: other ranks that need this one see that it is lost, unless `leave` was called.
@@ -91,6 +93,7 @@ class Controller final : public Collectives {
   void tell(Links& links, Clock::time_point now);
   void tell_of(const Entries& together, Writer& writer);
   void tell_of(Entry& entry, Writer& writer);
+  void tell_activity(Writer& writer);
   void hear(const std::vector<std::byte>& message, int from);
   void answer(Links& links);
   void perform(Response response);
@@ -132,6 +135,7 @@ class Controller final : public Collectives {
   std::unordered_map<std::string, std::uint64_t> schedule_numbers_;  // by what this rank says of all of it
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> schedules_;  // ids, in order
   Clock::time_point told_at_{};
+  std::string told_activity_;
   bool is_leave_told_ = false, has_goodbye_ = false;
 
   std::thread thread_;

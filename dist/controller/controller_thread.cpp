@@ -66,8 +66,7 @@ bool Controller::step(Links& links) {
     links.flush();
     return false;
   }
-  if (is_idle)
-    links.wait(std::min(kBeat, std::max(options_.settings.stall / 2, std::chrono::milliseconds(10))));
+  if (is_idle) links.wait(coordinator_ ? std::min(kBeat, coordinator_->until_stall(Clock::now())) : kBeat);
   return true;
 }
 
