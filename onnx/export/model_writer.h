@@ -24,6 +24,8 @@ class ModelWriter {
   ModelProto model;
   std::vector<ExportProblem> problems;
   std::vector<std::string> notes;  // each once
+  // Of applications as PythonOp: by the name of the first result in the graph, the context's in the model.
+  std::map<std::string, std::string> contexts;
 
   void add_note(const std::string& note);
   // A function with the nodes of the graph, which takes one operand per input and gives its outputs. Its name
