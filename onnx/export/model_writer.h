@@ -26,6 +26,8 @@ class ModelWriter {
   std::vector<std::string> notes;  // each once
   // Of applications as PythonOp: by the name of the first result in the graph, the context's in the model.
   std::map<std::string, std::string> contexts;
+  // Of autograd functions, by op and sizes.
+  std::map<std::pair<const Op*, std::string>, LocalFunction> custom_functions;
 
   void add_note(const std::string& note);
   // A function with the nodes of the graph, which takes one operand per input and gives its outputs. Its name
