@@ -18,8 +18,9 @@ class Piece {
     for (std::size_t member = 0; member < group.size(); ++member) {
       if (member == group.me) continue;
       if (mine().count() > 0) {
-        room_[member].resize(mine().count() * size_of(dtype));
-        received_.add(group.receive(member, room_[member]));
+        const std::size_t bytes = mine().count() * size_of(dtype);
+        room_[member] = std::make_unique_for_overwrite<std::byte[]>(bytes);
+        received_.add(group.receive(member, {room_[member].get(), bytes}));
       }
       const Range& theirs = parts_[member];
       if (theirs.count() > 0)
@@ -36,7 +37,7 @@ class Piece {
   void reduce_into(std::byte* output) {
     received_.wait();
     std::vector<const std::byte*> inputs(group_.size());
-    for (std::size_t member = 0; member < inputs.size(); ++member) inputs[member] = room_[member].data();
+    for (std::size_t member = 0; member < inputs.size(); ++member) inputs[member] = room_[member].get();
     inputs[group_.me] = data_ + mine().begin * size_of(dtype_);
     reduce_in_order(dtype_, op_, inputs, output, mine().count());
     sent_.wait();
@@ -48,7 +49,7 @@ class Piece {
   ReduceOp op_;
   const std::byte* data_;
   std::vector<Range> parts_;
-  std::vector<std::vector<std::byte>> room_;  // by member
+  std::vector<std::unique_ptr<std::byte[]>> room_;  // by member
   Requests received_, sent_;
 };
 
@@ -79,21 +80,21 @@ Requests exchange_parts(const Group& group, const Piece& piece, std::byte* data,
   return requests;
 }
 
-// Everybody sends everything to everybody and reduces all of it: one message of latency instead of two.
-void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data) {
-  const std::vector<std::byte> mine(data.begin(), data.end());
+// Every member sends everything to all and reduces all of it: one message of latency instead of two.
+void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+                       std::span<std::byte> output) {
   std::vector<std::vector<std::byte>> values(group.size());
-  std::vector<const std::byte*> inputs(group.size(), mine.data());
+  std::vector<const std::byte*> inputs(group.size(), input.data());
   Requests requests;
   for (std::size_t member = 0; member < group.size(); ++member) {
     if (member == group.me) continue;
-    values[member].resize(data.size());
+    values[member].resize(input.size());
     inputs[member] = values[member].data();
     requests.add(group.receive(member, values[member]));
-    requests.add(group.send(member, mine));
+    requests.add(group.send(member, input));
   }
   requests.wait();
-  reduce_in_order(dtype, op, inputs, data.data(), data.size() / size_of(dtype));
+  reduce_in_order(dtype, op, inputs, output.data(), input.size() / size_of(dtype));
 }
 
 // All that is received for such an allreduce fits into the caches.
@@ -101,25 +102,29 @@ constexpr std::size_t kAtOnceBytes = std::size_t{1} << 14U;
 
 }  // namespace
 
-void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data,
-               std::size_t piece_bytes) {
-  const std::size_t n = group.size(), element = size_of(dtype), count = data.size() / element;
-  if (n == 1 || count == 0) return;
-  if (data.size() * (n - 1) <= std::min(kAtOnceBytes, piece_bytes))
-    return allreduce_at_once(group, dtype, op, data);
+void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+               std::span<std::byte> output, std::size_t piece_bytes) {
+  const std::size_t n = group.size(), element = size_of(dtype), count = input.size() / element;
+  if (count == 0) return;
+  if (n == 1) {
+    if (input.data() != output.data()) std::ranges::copy(input, output.begin());
+    return;
+  }
+  if (input.size() * (n - 1) <= std::min(kAtOnceBytes, piece_bytes))
+    return allreduce_at_once(group, dtype, op, input, output);
   const std::size_t per_member = piece_elements(dtype, piece_bytes);
   const std::size_t pieces = (count + n * per_member - 1) / (n * per_member);
   const auto begin = [&](std::size_t k) {
-    return std::make_unique<Piece>(group, dtype, op, data.data(), piece_of(count, n, k, per_member));
+    return std::make_unique<Piece>(group, dtype, op, input.data(), piece_of(count, n, k, per_member));
   };
   std::unique_ptr<Piece> next = begin(0);
   Requests last;  // the exchange of the piece before
   for (std::size_t k = 0; k < pieces; ++k) {
     const std::unique_ptr<Piece> piece = std::move(next);
     if (k + 1 < pieces) next = begin(k + 1);
-    piece->reduce_into(data.data() + piece->mine().begin * element);
+    piece->reduce_into(output.data() + piece->mine().begin * element);
     last.wait();
-    last = exchange_parts(group, *piece, data.data(), element);
+    last = exchange_parts(group, *piece, output.data(), element);
   }
   last.wait();
 }

@@ -1,7 +1,7 @@
 // Reductions over ranks: factors, buffers that tensors share, and what stands in for ranks that have joined.
 #include "dist/controller/executor_reduce.h"
 
-#include <optional>
+#include <memory>
 
 #include "dist/algorithms/reductions.h"
 #include "dist/controller/scale.h"
@@ -56,32 +56,25 @@ std::vector<Part> parts_of(std::span<Work> works) {
   return parts;
 }
 
-void reduce_in_place(const Group& group, DType dtype, kiln::ReduceOp op, std::span<Part> parts, Bytes all) {
-  if (op != kiln::ReduceOp::Adasum) return allreduce(group, dtype, plain_op(op), all);
-  for (const Part& part : parts) adasum(group, dtype, part.work);
+// One tensor that needs neither factor nor conversion before the sum: from where it was submitted into its
+// result.
+void reduce_directly(const Group& group, const Agreement& agreement, Part& part, double after) {
+  const DType dtype = part.spec->dtype;
+  const WritableHostView out(part.output);
+  part.work = {out.bytes(), out.byte_count()};
+  allreduce(group, dtype, plain_op(agreement.call.op), part.input->bytes(), part.work);
+  scale(dtype, part.work, dtype, part.work, after);
 }
 
-// Reduces tensors of one dtype in one buffer: the memory of the result where there is one tensor.
-void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
-  const Factors factors(agreement);
+// Reduces tensors of one dtype in one buffer.
+void reduce_in_buffer(const Group& group, const Agreement& agreement, std::span<Part> parts,
+                      const Factors& factors) {
   const DType dtype = parts.front().spec->dtype;
   const DType working = working_dtype(dtype, factors);
-  std::vector<std::byte> buffer;
   std::size_t bytes = 0;
   for (const Part& part : parts) bytes += static_cast<std::size_t>(part.spec->numel()) * size_of(working);
-  const bool is_direct = parts.size() == 1 && working == dtype && parts.front().input != nullptr;
-  for (Part& part : parts) {
-    if (part.input != nullptr) part.output = made(*part.spec);
-  }
-  Bytes all;
-  std::optional<WritableHostView> direct;
-  if (is_direct) {
-    direct.emplace(parts.front().output);
-    all = {direct->bytes(), direct->byte_count()};
-  } else {
-    buffer.resize(bytes);
-    all = buffer;
-  }
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const Bytes all{buffer.get(), bytes};
   std::size_t at = 0;
   for (Part& part : parts) {
     part.work = all.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
@@ -92,12 +85,29 @@ void reduce_together(const Group& group, const Agreement& agreement, std::span<P
       fill_neutral(working, agreement.call.op, part.work);
     }
   }
-  reduce_in_place(group, working, agreement.call.op, parts, all);
+  if (agreement.call.op == kiln::ReduceOp::Adasum) {
+    for (const Part& part : parts) adasum(group, working, part.work);
+  } else {
+    allreduce(group, working, plain_op(agreement.call.op), all, all);
+  }
   for (Part& part : parts) {
     if (part.input == nullptr) continue;
     const WritableHostView out(part.output);
     scale(working, part.work, dtype, {out.bytes(), out.byte_count()}, factors.after);
   }
+}
+
+void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
+  const Factors factors(agreement);
+  for (Part& part : parts) {
+    if (part.input != nullptr) part.output = made(*part.spec);
+  }
+  Part& first = parts.front();
+  const bool is_direct = parts.size() == 1 && first.input != nullptr && factors.before == 1 &&
+                         working_dtype(first.spec->dtype, factors) == first.spec->dtype &&
+                         agreement.call.op != kiln::ReduceOp::Adasum;
+  if (is_direct) return reduce_directly(group, agreement, first, factors.after);
+  reduce_in_buffer(group, agreement, parts, factors);
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST_CASE("allreduce gives the bits of the tree for every dtype, op and number o
         const auto dtype = static_cast<DType>(d);
         for (const ReduceOp op : kOps) {
           Bytes data = values(dtype, count, transport.rank());
-          dist::allreduce(group, dtype, op, data);
+          dist::allreduce(group, dtype, op, data, data);
           if (n == 1 || data == reduced(dtype, op, count, group.ranks)) continue;
           throw std::runtime_error("allreduce of " + std::string(name(dtype)) + " differs from the tree");
         }
@@ -154,9 +154,10 @@ TEST_CASE("chunks change no bit", "[algorithms]") {
         const Group group = group_of_all(transport);
         for (const std::size_t piece : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 18U}) {
           if (count / (piece / 4) > 500) continue;
-          Bytes data = values(DType::F32, count, transport.rank());
-          dist::allreduce(group, DType::F32, ReduceOp::Sum, data, piece);
-          if (data != expected)
+          const Bytes input = values(DType::F32, count, transport.rank());
+          Bytes output(input.size());
+          dist::allreduce(group, DType::F32, ReduceOp::Sum, input, output, piece);
+          if (output != expected || input != values(DType::F32, count, transport.rank()))
             throw std::runtime_error("pieces of " + std::to_string(piece) + " bytes differ");
         }
       });
@@ -170,7 +171,7 @@ TEST_CASE("a group may be some of the ranks", "[algorithms]") {
     const std::vector<int>& ranks = transport.rank() % 2 == 0 ? even : odd;
     const Group group{transport, ranks, static_cast<std::size_t>(transport.rank()) / 2, 9};
     Bytes data = values(DType::F64, 5000, transport.rank());
-    dist::allreduce(group, DType::F64, ReduceOp::Sum, data);
+    dist::allreduce(group, DType::F64, ReduceOp::Sum, data, data);
     if (data != reduced(DType::F64, ReduceOp::Sum, 5000, ranks)) throw std::runtime_error("a subset differs");
   });
 }
