@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "ort/library/program.h"
 #include "ort/library/python_abi.h"

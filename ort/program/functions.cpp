@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "interpreter/capture/program_call.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/impl.h"
 #include "tensor/autograd.h"
