@@ -74,7 +74,7 @@ bool is_weight(const TensorProto& proto) {
 }
 
 void add_initializers(const ModelProto& model, const ImportOptions& options, Recording* recording,
-                      Scope& scope) {
+                      NameScope& scope) {
   for (const TensorProto& each : model.graph.initializers) {
     if (scope.find(each.name) != nullptr) continue;
     const Tensor elements = to_tensor(each, options.external);
@@ -106,7 +106,7 @@ bool is_initializer(const ModelProto& model, const std::string& name) {
   throw InputsNeeded(told, error.follows());
 }
 
-Values outputs_of(Evaluator& evaluator, const ModelProto& model, Scope& scope) {
+Values outputs_of(Evaluator& evaluator, const ModelProto& model, NameScope& scope) {
   return evaluator.run_in(model.graph, scope);
 }
 
@@ -121,7 +121,7 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
   SymbolValues hints;
   Sizes sizes(options);
   std::vector<std::pair<const ValueInfo*, Dims>> arguments;
-  Scope scope;
+  NameScope scope;
   for (const ValueInfo& input : model.graph.inputs) {
     const auto fixed = options.fixed.find(input.name);
     if (fixed != options.fixed.end()) {
@@ -160,7 +160,7 @@ Values run_model(const ModelProto& model, const Values& inputs, const ImportOpti
   Recording recording(options.byte_limit);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
-  Scope scope;
+  NameScope scope;
   std::size_t next = 0;
   for (const ValueInfo& input : model.graph.inputs) {
     if (next < inputs.size()) {
