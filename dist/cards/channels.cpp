@@ -193,7 +193,8 @@ std::vector<std::string> Channels::report() const {
 
 bool Channels::uses_nccl() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(channels_, [](const auto& each) { return each.second.transport != nullptr; });
+  const auto is_direct = [](const auto& each) { return each.second.transport != nullptr; };
+  return !channels_.empty() && std::ranges::all_of(channels_, is_direct);
 }
 
 }  // namespace kiln::dist

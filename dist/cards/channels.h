@@ -45,6 +45,7 @@ class Channels {
   /// How sets of ranks are connected that have had elements on cards so far, and why not by NCCL: a line
   /// each.
   std::vector<std::string> report() const;
+  /// Are there such sets, and are all of them connected by NCCL?
   bool uses_nccl() const;
 
  private:
