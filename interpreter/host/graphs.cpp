@@ -378,6 +378,15 @@ std::vector<Tensor> arguments_of(const GraphValue& value, std::span<const Value>
   return arguments;
 }
 
+// An imported graph that was made for other sizes than those of the call is not right.
+void check_guards(const jit::Graph& graph, const SymbolValues& symbols) {
+  for (const SizeGuard& each : graph.size_guards) {
+    if (!holds(each, symbols))
+      throw OpError(ErrorKind::Value, fmt::format("graph {} was made for other sizes: it needs {}",
+                                                  graph.name, to_string(each)));
+  }
+}
+
 }  // namespace
 
 Value call_graph(Interpreter&, const Value& value, std::span<const Value> given) {
@@ -386,7 +395,8 @@ Value call_graph(Interpreter&, const Value& value, std::span<const Value> given)
   announce_what_is_no_op(graph);
   std::vector<Tensor> now;  // asking for the sizes of a call that is recorded would fix them
   for (const Tensor& each : arguments) now.push_back(at_hints(each));
-  jit::bind_symbols(graph, now);  // what it throws speaks of the arguments
+  const SymbolValues symbols = jit::bind_symbols(graph, now);  // what it throws speaks of the arguments
+  if (!value.as<GraphValue>().bound.empty()) check_guards(graph, symbols);
   Tensors results;
   try {
     results = jit::evaluate(graph, arguments);

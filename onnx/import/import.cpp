@@ -106,6 +106,20 @@ bool is_initializer(const ModelProto& model, const std::string& name) {
   throw InputsNeeded(told, error.follows());
 }
 
+// A symbol that only one number may be was asked for where the graph was made: what it is belongs to the
+// import.
+void check_guards(const SymbolicRun& run, const SymbolValues& hints) {
+  for (const SizeGuard& each : run.scope().guards()) {
+    if (each.relation != SizeRelation::Equal || !each.b.is_known()) continue;
+    std::string example;
+    for (const auto& [name, hint] : hints) example += (example.empty() ? "\"" : ", \"") + name + "\": 1";
+    throw OpError(
+        ErrorKind::Capture,
+        "the size " + each.a.text() + " decides what the graph of the model is (" + to_string(each) + ")", {},
+        "say what open sizes are: import_onnx(path, sizes={" + example + "})");
+  }
+}
+
 Values outputs_of(Evaluator& evaluator, const ModelProto& model, NameScope& scope) {
   return evaluator.run_in(model.graph, scope);
 }
@@ -146,6 +160,7 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
         throw OpError(ErrorKind::Value,
                       "the output '" + model.graph.outputs[i].name + "' of the model is no tensor");
     }
+    check_guards(run, hints);
     Imported made;
     made.graph = recording.finish(options.name, results, made.weights);
     return made;

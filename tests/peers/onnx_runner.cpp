@@ -5,6 +5,7 @@
 // has no items. `tolerance` holds the relative and the absolute one. Of each folder one line is printed: its
 // name, whether the operators run one by one give the right results, whether the graph does, whether its
 // kernels do, and why not.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -58,8 +59,16 @@ struct Tolerance {
   double absolute = 1e-7;
 };
 
+// Of halves the last two places are open: sums round where they are stored.
+Tolerance tolerance_for(DType dtype, Tolerance tolerance) {
+  if (dtype == DType::F16) tolerance.relative = std::max(tolerance.relative, 0x1p-9);
+  if (dtype == DType::BF16) tolerance.relative = std::max(tolerance.relative, 0x1p-6);
+  return tolerance;
+}
+
 // What is wrong with `made`; empty: nothing.
-std::string difference(const Tensor& made, const Tensor& right, const Tolerance& tolerance) {
+std::string difference(const Tensor& made, const Tensor& right, const Tolerance& given) {
+  const Tolerance tolerance = tolerance_for(right.dtype(), given);
   if (made.dtype() != right.dtype() || !same(made.sizes(), right.sizes()))
     return "is " + to_string(made.type()) + ", not " + to_string(right.type());
   const HostView a(made, DType::F64), b(right, DType::F64);
