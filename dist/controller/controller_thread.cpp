@@ -6,6 +6,7 @@
 #include "dist/controller/controller.h"
 #include "dist/controller/coordinator_text.h"
 #include "dist/controller/links.h"
+#include "dist/transport/short_slice.h"
 
 namespace kiln::dist {
 namespace {
@@ -31,6 +32,7 @@ std::string key_of(const Name& name, const Signature& signature) {
 }  // namespace
 
 void Controller::communicate() {
+  const ShortSlice slice;
   try {
     Links links(*transport_);
     while (step(links)) continue;
