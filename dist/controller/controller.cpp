@@ -85,7 +85,7 @@ std::shared_ptr<Controller::Entry> Controller::entry_of(std::span<Collective> gr
 
 std::uint64_t Controller::start(std::vector<Collective> collectives) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Entry>> entries;
+  Entries entries;
   for (std::size_t at = 0; at < collectives.size();) {
     check_member(collectives[at].process_set);
     const std::size_t end = end_of_group(collectives, at);
@@ -95,7 +95,7 @@ std::uint64_t Controller::start(std::vector<Collective> collectives) {
   return submit(std::move(entries));
 }
 
-std::uint64_t Controller::submit(std::vector<std::shared_ptr<Entry>> entries) {
+std::uint64_t Controller::submit(Entries entries) {
   check_running();
   for (const auto& entry : entries) {
     const auto [other, is_new] = entries_.try_emplace({entry->signature.process_set, entry->name}, entry);
@@ -108,10 +108,8 @@ std::uint64_t Controller::submit(std::vector<std::shared_ptr<Entry>> entries) {
     throw OpError(ErrorKind::Value, what + " is under way already", {},
                   "wait for it by `dist.synchronize(handle)`, or give another name");
   }
-  for (const auto& entry : entries) {
-    entry->submitted_at = Clock::now();
-    submitted_.push_back(entry);
-  }
+  for (const auto& entry : entries) entry->submitted_at = Clock::now();
+  submitted_.push_back(entries);
   const std::uint64_t ticket = next_ticket_++;
   tickets_[ticket] = std::move(entries);
   transport_->wake();
@@ -125,11 +123,11 @@ bool Controller::is_done(std::uint64_t ticket) {
          std::ranges::all_of(found->second, [](const auto& each) { return each->is_done; });
 }
 
-std::vector<std::shared_ptr<Controller::Entry>> Controller::wait_for(std::uint64_t ticket) {
+Controller::Entries Controller::wait_for(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
   const auto found = tickets_.find(ticket);
   if (found == tickets_.end()) throw InternalError("a collective is waited for twice");
-  const std::vector<std::shared_ptr<Entry>> entries = found->second;
+  const Entries entries = found->second;
   const auto undone = [&] {
     return std::ranges::find_if(entries, [](const auto& each) { return !each->is_done; });
   };

@@ -31,6 +31,8 @@ class Controller final : public Collectives {
     Settings settings;
     std::function<void(const std::string& sentence)>
         warn;  // of collectives that wait for long; called on rank 0
+    /// What the program does just now: "compiles `f`", or "". Asked on the communication thread.
+    std::function<std::string()> activity{};
   };
   Controller(std::unique_ptr<Transport> transport, Options options);
   /// Drops the links at once: other ranks that need this one see that it is lost, unless `leave` was called.
@@ -74,11 +76,12 @@ class Controller final : public Collectives {
     std::optional<Refusal> refusal;
   };
   using Key = std::pair<int, Name>;
+  using Entries = std::vector<std::shared_ptr<Entry>>;
 
   std::shared_ptr<Entry> entry_of(std::span<Collective> group);
-  std::uint64_t submit(std::vector<std::shared_ptr<Entry>> entries);
+  std::uint64_t submit(Entries entries);
   std::int64_t run_plain(Signature signature, const std::string& base, bool is_counted);
-  std::vector<std::shared_ptr<Entry>> wait_for(std::uint64_t ticket);
+  Entries wait_for(std::uint64_t ticket);
   void set_waiting(std::optional<Name> name);
   void check_member(int process_set) const;
   void check_running() const;
@@ -88,9 +91,13 @@ class Controller final : public Collectives {
   void communicate();
   bool step(Links& links);
   void tell(Links& links, Clock::time_point now);
+  void tell_of(const Entries& together, Writer& writer);
+  void tell_of(Entry& entry, Writer& writer);
+  void tell_activity(Writer& writer);
   void hear(const std::vector<std::byte>& message, int from);
   void answer(Links& links);
   void perform(Response response);
+  void learn_schedule(const Response& response);
   void perform_together(std::uint64_t number, std::vector<Work>& works);
   void change_sets(const Signature& call);
   void record(const Entry& entry, std::int64_t begin, std::int64_t end);
@@ -104,9 +111,9 @@ class Controller final : public Collectives {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Entry>> submitted_;   // not yet told
+  std::deque<Entries> submitted_;                  // not yet told; those submitted at once together
   std::map<Key, std::shared_ptr<Entry>> entries_;  // under way
-  std::map<std::uint64_t, std::vector<std::shared_ptr<Entry>>> tickets_;
+  std::map<std::uint64_t, Entries> tickets_;
   std::uint64_t next_ticket_ = 1;
   std::map<std::pair<int, std::string>, std::uint64_t> occurrences_;
   std::map<int, std::vector<int>> sets_;
@@ -117,14 +124,18 @@ class Controller final : public Collectives {
   bool is_report_wanted_ = false;
   std::vector<std::string> report_;
 
+  static constexpr std::chrono::milliseconds kBeat{1000};  // between signs of life
+
   // Of the communication thread alone.
   std::optional<Coordinator> coordinator_;  // of rank 0
   std::deque<Response> responses_;
-  std::vector<std::shared_ptr<Entry>>
-      performing_;  // no longer among the entries; null of what others submitted
+  Entries performing_;  // no longer among the entries; null of what others submitted
   std::unordered_map<std::string, std::uint64_t> known_ids_;  // by what this rank says
   std::unordered_map<std::uint64_t, Agreement> known_;
+  std::unordered_map<std::string, std::uint64_t> schedule_numbers_;  // by what this rank says of all of it
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> schedules_;  // ids, in order
   Clock::time_point told_at_{};
+  std::string told_activity_;
   bool is_leave_told_ = false, has_goodbye_ = false;
 
   std::thread thread_;

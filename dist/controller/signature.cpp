@@ -87,6 +87,14 @@ Signature read_signature(Reader& reader) {
   return signature;
 }
 
+std::string key_of(const Name& name, const Signature& signature) {
+  Writer writer;
+  writer.put(name.base);
+  write(writer, signature);
+  const std::vector<std::byte> bytes = writer.take();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::string spoken_name(const Signature& signature) {
   const std::string plain{name(signature.kind)};
   return signature.tensors.size() > 1 ? "grouped_" + plain : plain;

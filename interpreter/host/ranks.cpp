@@ -15,7 +15,6 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/collective.h"
 #include "tensor/host_view.h"
-#include "tensor/tape/early_hook.h"
 #include "tensor/warning.h"
 
 namespace kiln::interp {
@@ -79,14 +78,6 @@ Value place(Interpreter& interpreter, Args) {
   const auto at = span.file->locate(span.begin);
   const std::string file = std::filesystem::path(span.file->name()).filename().string();
   return Value(fmt::format("{}:{}:{}", file, at.line, at.column));
-}
-
-Value add_hook(Interpreter& interpreter, Args a) {
-  kiln::tape::add_early_hook(
-      tensor_argument(a[0], "x"),
-      kiln::holding([](Interpreter* own, const Value& f, const kiln::Tensor& x) { own->call(f, {Value(x)}); },
-                    &interpreter, a[1]));
-  return {};
 }
 
 kiln::Collective::Kind kind_argument(const Value& v) {
@@ -210,11 +201,6 @@ constexpr NativeDef kNatives[] = {
     {"dist_members(process_set=0)", "The ranks of a set.", members},
     {"dist_place()",
      "Where the program is, as collectives are called that have no name: \"train.kiln:41:7\".", place},
-    {"dist_hook(x, f)",
-     "Calls f with this leaf after its `grad` was added to, but not within compiled code: f only begins "
-     "sooner what the "
-     "program does in any case.",
-     add_hook},
     {"dist_start(kind, x, process_set, name, place, root=0, splits=none, rows=0, prescale=1.0, "
      "postscale=1.0)",
      "Begins a collective of a kind, \"all rows\", \"root\", \"exchange\" or \"share\"; gives a ticket for "
