@@ -1,9 +1,6 @@
 // Owns reductions in which each member exchanges messages with few others, for many ranks.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "dist/algorithms/group.h"
 #include "dist/algorithms/reduce.h"
 #include "tensor/dtype.h"
@@ -15,7 +12,6 @@ namespace kiln::dist {
 /// (recursive vector halving and distance doubling; Thakur, Rabenseifner and Gropp 2005). A member sends 2
 /// log2(n) messages instead of 2 (n - 1), one behind the other. Halves go as f32 while they are summed, in
 /// twice the bytes.
-void allreduce_by_halving(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
-                          std::span<std::byte> output);
+void allreduce_by_halving(const Group& group, DType dtype, ReduceOp op, ConstBytes input, Bytes output);
 
 }  // namespace kiln::dist

@@ -23,6 +23,7 @@ void Controller::communicate() {
   try {
     Links links(*transport_);
     while (step(links)) continue;
+    channels_.close();
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
   } catch (const PeerLost& lost) {
@@ -118,7 +119,13 @@ void Controller::perform(Response response) {
 
 void Controller::perform_together(std::uint64_t number, std::vector<Work>& works) {
   const std::int64_t begin = microseconds_now();
-  dist::perform(*transport_, kFirstTag + number % kTags, works);
+  const Agreement& first = *works.front().agreement;
+  const Group group = group_of(*transport_, first, kFirstTag + number % kTags);
+  if (first.call.device == name(Device::Kind::Cuda)) {
+    perform_on_cards(group, works);
+  } else {
+    dist::perform(group, works);
+  }
   const std::int64_t end = microseconds_now();
   const bool are_recorded = spans_.are_recorded();
   const std::lock_guard lock(mutex_);
@@ -134,6 +141,22 @@ void Controller::perform_together(std::uint64_t number, std::vector<Work>& works
     entry->is_done = true;
   }
   changed_.notify_all();
+}
+
+// Adasum is for memory of the host: its sums go from the first element of a tensor to the last.
+void Controller::perform_on_cards(const Group& group, std::vector<Work>& works) {
+  std::vector<const cuda::Event*> ready;
+  for (const Work& work : works) {
+    for (const auto& input : work.inputs) ready.push_back(input->ready());
+  }
+  Device card;
+  {
+    const std::lock_guard lock(mutex_);
+    card = card_;
+  }
+  const bool computes_on_host = works.front().agreement->call.op == kiln::ReduceOp::Adasum;
+  channels_.perform(group, card, ready, computes_on_host,
+                    [&](const Group& members) { dist::perform(members, works); });
 }
 
 void Controller::change_sets(const Signature& call) {

@@ -51,7 +51,10 @@ Crew::Crew(Poller& poller, const JobOptions& options, RankProcess::Show show,
       rendezvous_(poller_, has_other_hosts() ? "0.0.0.0" : "127.0.0.1", secret_,
                   {[this](const Hello& hello) { welcome(hello); },
                    [this](int number) { fault(number, "closed its connection to the launcher"); },
-                   [this](int number) { fault(number, silence_text()); }}) {
+                   [this](int number) { fault(number, silence_text()); },
+                   [this](int number, int epoch, std::vector<int> others) {
+                     note_unheard(number, epoch, std::move(others));
+                   }}) {
   const int needed = is_elastic() ? options_.least : options_.size;
   if (slots_of(hosts_) < needed) {
     throw std::invalid_argument("the hosts take " + std::to_string(slots_of(hosts_)) + " ranks, not " +

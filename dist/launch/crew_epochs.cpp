@@ -1,6 +1,7 @@
 // Who is part of a job as epochs go by: ranks that are lost are taken out, those of new hosts are taken in.
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "dist/launch/crew.h"
 
@@ -23,6 +24,27 @@ void Crew::fault(int number, const std::string& what) {
   if (!is_ending_ && worker != nullptr && worker->is_member && worker->process) worker->process->fault(what);
 }
 
+void Crew::note_unheard(int number, int epoch, std::vector<int> others) {
+  const Worker* const worker = find(number);
+  if (worker == nullptr || !worker->is_member || epoch != epoch_) return;
+  std::erase_if(others, [&](int rank) { return rank < 0 || rank >= worker->place.size; });
+  unheard_.note(worker->place.rank, std::move(others), UnheardRanks::Clock::now());
+}
+
+// Ranks that reach the launcher, but not each other, cannot both go on.
+void Crew::judge_unheard() {
+  const std::vector<Worker*> all = members();
+  const auto silent = [&](int rank) {
+    const Worker& worker = *all.at(static_cast<std::size_t>(rank));
+    const auto silence = rendezvous_.silence_of(worker.number);
+    return !worker.process->is_running() || !silence || *silence > 3 * beat_interval();
+  };
+  for (const auto& [rank, unreached] :
+       unheard_.leavers(UnheardRanks::Clock::now(), beat_interval() / 2, silent))
+    fault(all.at(static_cast<std::size_t>(rank))->number,
+          "lost its connection to rank " + std::to_string(unreached));
+}
+
 bool Crew::is_lost(const Worker& worker) const {
   const RankEnd& end = worker.process->end();
   if (end.error || !end.has_failed()) return false;
@@ -32,7 +54,9 @@ bool Crew::is_lost(const Worker& worker) const {
 }
 
 void Crew::renew() {
-  if (!is_elastic() || is_ending_) return;
+  if (is_ending_) return;
+  judge_unheard();
+  if (!is_elastic()) return;
   take_out_lost();
   if (!discovery_) return;
   if (const auto hosts = discovery_->look()) take_hosts(*hosts);
@@ -81,6 +105,7 @@ void Crew::take_hosts(const std::vector<HostSlots>& hosts) {
 
 void Crew::begin_epoch() {
   ++epoch_;
+  unheard_.clear();
   place();
   for (const Worker* const worker : members()) tell_epoch(*worker);
 }

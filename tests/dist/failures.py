@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Elastic jobs over three hosts go on within a time when a host or its network fails, and never on two sides.
 
-   failures.py KILN [--count 3] [--silence 1.5] [--kinds kill,stop,cut,halves,growth]
+   failures.py KILN [--count 3] [--silence 1.5] [--kinds kill,stop,cut,halves,peers,growth]
 
 Hosts are network namespaces, which root may make; where they cannot be made nothing is tried (exit code 77).
 """
@@ -121,6 +121,27 @@ def halves(kiln, silence):
         network.close()
 
 
+def peers(kiln, silence):
+    """Two hosts no longer reach each other, but both reach the launcher: one of them goes on with the third."""
+    network = Network([*HOSTS, "driver"])
+    job = start(network, kiln, silence, ["--elastic", "2:3", "--hosts", "a:1,b:1,c:1"])
+    try:
+        one, other = random.sample(range(3), 2)
+        at = time.monotonic()
+        network.block(HOSTS[one], HOSTS[other])
+        gone_on = lambda: [rank for rank in range(3) if any(ranks == 2 for _, _, ranks, _ in job.steps(rank))]
+        require(wait_until(lambda: len(gone_on()) == 2, silence + 20), "no two ranks went on")
+        taken = check_steps(job, gone_on(), at)
+        check_end(job, network)
+        require(len(gone_on()) == 2, f"ranks {gone_on()} went on")
+        return taken
+    except Wrong as wrong:
+        raise Wrong(f"{wrong}\n{job.text()}")
+    finally:
+        job.close()
+        network.close()
+
+
 def growth(kiln, silence):
     """A host comes while two train: none of them goes back."""
     network = Network([*HOSTS, "driver"])
@@ -150,6 +171,7 @@ def growth(kiln, silence):
 
 # How soon the others go on, beside the silence after which a host counts as lost.
 KINDS = {"kill": (kill, 1.0, False), "stop": (stop, 2.0, True), "cut": (cut, 2.0, True), "halves": (halves, 2.0, True),
+         "peers": (peers, 2.0, True),
          "growth": (growth, 4.0, False)}
 
 
