@@ -1,6 +1,9 @@
 """Two hosts on one machine: network namespaces that a bridge connects, each with a link of a given rate."""
+import itertools
 import os
 import subprocess
+
+NUMBERS = itertools.count()  # the kernel takes its time to remove interfaces, so no name comes twice
 
 
 def run(line):
@@ -16,8 +19,8 @@ class Hosts:
     """
 
     def __init__(self, rate=None):
-        self.prefix = f"kilnbench{os.getpid() % 10000}"
-        self.bridge = f"kb{os.getpid() % 10000}"
+        self.bridge = f"kb{os.getpid() % 100000}n{next(NUMBERS)}"
+        self.prefix = f"kiln-{self.bridge}"
         self.rate = rate
 
     def __enter__(self):

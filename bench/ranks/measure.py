@@ -43,7 +43,7 @@ def measure_sums(rounds):
         found = samples(hosts.run_kiln(KILN, HERE / "sums.kiln", rounds))
     least = min(found["4"])
     # A sum of 4 bytes is three messages one behind the other: to rank 0, back, and the values.
-    net = scaling.Network(bandwidth=1e9 / 8, latency=least / 3, message=0, reduced_byte=0.25e-9)
+    net = scaling.Network(bandwidth=1e9 / 8 * 1448 / 1514, latency=least / 3, message=0, reduced_byte=0.25e-9)
     rows = {}
     for size, seconds in found.items():
         said = scaling.agreement(2, net) + scaling.direct(int(size), 2, net)

@@ -1,10 +1,13 @@
 #include "dist/algorithms/reductions.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "dist/algorithms/halving.h"
 
 namespace kiln::dist {
 namespace {
@@ -99,6 +102,10 @@ void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<c
 // All that is received for such an allreduce fits into the caches.
 constexpr std::size_t kAtOnceBytes = std::size_t{1} << 14U;
 
+// From so many members on, sending to each of them costs more than what is saved by sending at once
+// (bench/ranks/scaling.py).
+constexpr std::size_t kManyMembers = 16;
+
 }  // namespace
 
 void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
@@ -106,6 +113,8 @@ void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<const std
   const std::size_t n = group.size(), element = size_of(dtype), count = input.size() / element;
   if (count == 0) return;
   if (n == 1) return group.memory->copy(input, output.data());
+  if (n >= kManyMembers && std::has_single_bit(n))
+    return allreduce_by_halving(group, dtype, op, input, output);
   if (input.size() * (n - 1) <= std::min(kAtOnceBytes, bytes_of_pieces(group, piece_bytes)))
     return allreduce_at_once(group, dtype, op, input, output);
   const std::size_t per_member = piece_elements(group, dtype, piece_bytes);

@@ -7,6 +7,7 @@
 #include "dist/controller/controller.h"
 #include "dist/controller/coordinator_text.h"
 #include "dist/controller/links.h"
+#include "dist/transport/short_slice.h"
 
 namespace kiln::dist {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::uint64_t kTags = std::uint64_t{1} << 30U;
 }  // namespace
 
 void Controller::communicate() {
+  const ShortSlice slice;
   try {
     Links links(*transport_);
     while (step(links)) continue;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "dist/algorithms/halving.h"
 #include "dist/algorithms/moves.h"
 #include "dist/algorithms/reductions.h"
 #include "tests/dist/ranks.h"
@@ -148,6 +149,38 @@ TEST_CASE("allreduce gives the bits of the tree for every dtype, op and number o
       }
     });
   }
+}
+
+TEST_CASE("halving gives the bits of the tree for every dtype, op and power of two of ranks",
+          "[algorithms]") {
+  for (const int n : {2, 4, 8, 16}) {
+    for (const std::size_t count : {1U, 5U, 211U}) {
+      on_ranks(n, [&](dist::Transport& transport) {
+        const Group group = group_of_all(transport);
+        for (int d = 0; d < kDTypeCount; ++d) {
+          const auto dtype = static_cast<DType>(d);
+          for (const dist::ReduceOp op : kOps) {
+            const Bytes input = values(dtype, count, transport.rank());
+            Bytes apart(input.size()), same = input;
+            dist::allreduce_by_halving(group, dtype, op, input, apart);
+            dist::allreduce_by_halving(group, dtype, op, same, same);
+            const Bytes expected = reduced(dtype, op, count, group.ranks);
+            if (apart == expected && same == expected) continue;
+            throw std::runtime_error("halving of " + std::string(name(dtype)) + " differs from the tree");
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST_CASE("sixteen ranks reduce as fewer do", "[algorithms]") {
+  const Bytes expected = reduced(DType::F32, dist::ReduceOp::Sum, 5000, first(16));
+  on_ranks(16, [&](dist::Transport& transport) {
+    Bytes data = values(DType::F32, 5000, transport.rank());
+    dist::allreduce(group_of_all(transport), DType::F32, dist::ReduceOp::Sum, data, data);
+    if (data != expected) throw std::runtime_error("sixteen ranks differ from the tree");
+  });
 }
 
 TEST_CASE("chunks change no bit", "[algorithms]") {
