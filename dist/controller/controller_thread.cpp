@@ -100,8 +100,7 @@ void Controller::perform(Response response) {
       agreement = &known_.at(each.id);
     }
     auto entry = taken(agreement->call.process_set, {agreement->base, each.occurrence});
-    if (entry && each.id != 0 && entry->id != each.id)
-      known_ids_[key_of(entry->name, entry->signature)] = each.id;
+    if (entry && each.id != 0 && entry->id != each.id) known_ids_[key_of(*entry)] = each.id;
     Work& work = works.emplace_back();
     work.agreement = agreement;
     if (entry) {
@@ -116,8 +115,10 @@ void Controller::perform(Response response) {
 }
 
 void Controller::perform_together(std::uint64_t number, std::vector<Work>& works) {
-  const std::int64_t begin = microseconds_now();
+  const PerformedPhase whole{name(works.front().agreement->call.kind), microseconds_now()};
   dist::perform(*transport_, kFirstTag + number % kTags, works);
+  std::vector<PerformedPhase> phases = take_phases();
+  if (phases.empty()) phases.push_back(whole);
   const std::int64_t end = microseconds_now();
   const bool are_recorded = spans_.are_recorded();
   const std::lock_guard lock(mutex_);
@@ -126,7 +127,7 @@ void Controller::perform_together(std::uint64_t number, std::vector<Work>& works
     change_sets(agreement.call);
     const auto& entry = performing_[i];
     if (!entry) continue;
-    if (are_recorded) record(*entry, begin, end);
+    if (are_recorded) record(*entry, phases, end);
     entry->outputs = std::move(works[i].outputs);
     entry->number = agreement.call.root;
     entry->inputs.clear();
@@ -145,13 +146,17 @@ void Controller::change_sets(const Signature& call) {
   membership_changed();
 }
 
-void Controller::record(const Entry& entry, std::int64_t begin, std::int64_t end) {
+void Controller::record(const Entry& entry, const std::vector<PerformedPhase>& phases, std::int64_t end) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   const auto since = duration_cast<microseconds>(Clock::now() - entry.submitted_at).count();
   const std::string text = described(entry.name, entry.signature);
+  const std::int64_t begin = phases.front().begin;
   spans_.add({text, "negotiate", std::min(microseconds_now() - since, begin), begin});
-  spans_.add({text, std::string(name(entry.signature.kind)), begin, end});
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const std::int64_t next = i + 1 < phases.size() ? phases[i + 1].begin : end;
+    spans_.add({text, std::string(phases[i].name), phases[i].begin, next});
+  }
 }
 
 void Controller::refuse(const Response& response) {

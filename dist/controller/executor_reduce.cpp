@@ -5,6 +5,7 @@
 
 #include "dist/algorithms/reductions.h"
 #include "dist/controller/scale.h"
+#include "dist/controller/spans.h"
 
 namespace kiln::dist {
 namespace {
@@ -83,6 +84,7 @@ void reduce_together(const Group& group, const Agreement& agreement, std::span<P
     all = buffer;
   }
   std::size_t at = 0;
+  begin_phase("copy in");
   for (Part& part : parts) {
     part.work = all.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
     at += part.work.size();
@@ -92,7 +94,9 @@ void reduce_together(const Group& group, const Agreement& agreement, std::span<P
       fill_neutral(working, agreement.call.op, part.work);
     }
   }
+  begin_phase("allreduce");
   reduce_in_place(group, working, agreement.call.op, parts, all);
+  begin_phase("copy out");
   for (Part& part : parts) {
     if (part.input == nullptr) continue;
     const WritableHostView out(part.output);
