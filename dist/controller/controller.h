@@ -98,7 +98,7 @@ class Controller final : public Collectives {
   void learn_schedule(const Response& response);
   void perform_together(std::uint64_t number, std::vector<Work>& works);
   void change_sets(const Signature& call);
-  void record(const Entry& entry, const std::vector<PerformedPhase>& phases, std::int64_t end);
+  void record(const std::vector<PerformedPhase>& phases, std::int64_t end);
   void refuse(const Response& response);
   void fail(ErrorKind kind, const std::string& message);
   std::shared_ptr<Entry> taken(int process_set, const Name& name);
