@@ -69,7 +69,7 @@ void check_processor() {
 }
 
 void apply_settings(const CommandLine& line) {
-  if (!line.device.empty()) set_default_device(parse_device(line.device));
+  if (!line.device.empty()) set_default_device(parse_device(device_of_rank(line.device)));
   if (line.threads.empty()) return;
   int count = 0;
   const char* end = line.threads.data() + line.threads.size();

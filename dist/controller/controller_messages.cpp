@@ -16,6 +16,7 @@ enum class Item : std::uint8_t {
   Schedule,
   Waiting,
   Going,
+  Activity,
   Leaving
 };
 // What a message of rank 0 is.
@@ -59,12 +60,18 @@ void Controller::tell(Links& links, Clock::time_point now) {
   }
   if (leaves) writer.put(Item::Leaving);
   const bool is_empty = submitted.empty() && !waiting && !leaves;
-  if (coordinator_) {
-    if (!is_empty) hear(writer.take(), 0);
-  } else if (!is_empty || now - told_at_ >= kBeat) {
-    told_at_ = now;
-    links.send(0, writer.take());
-  }
+  if (is_empty && now - told_at_ < kBeat) return;
+  tell_activity(writer);
+  told_at_ = now;
+  coordinator_ ? hear(writer.take(), 0) : links.send(0, writer.take());
+}
+
+void Controller::tell_activity(Writer& writer) {
+  std::string activity = options_.activity ? options_.activity() : "";
+  if (activity.empty() && told_activity_.empty()) return;
+  writer.put(Item::Activity);
+  writer.put(activity);
+  told_activity_ = std::move(activity);
 }
 
 std::string Controller::key_of(const Entry& entry) {
@@ -150,6 +157,9 @@ void Controller::hear(const std::vector<std::byte>& message, int from) {
         break;
       case Item::Going:
         coordinator_->set_waiting(from, std::nullopt);
+        break;
+      case Item::Activity:
+        coordinator_->set_activity(from, reader.text());
         break;
       case Item::Leaving:
         coordinator_->leave(from);

@@ -21,6 +21,7 @@ void Controller::communicate() {
   try {
     Links links(*transport_);
     while (step(links)) continue;
+    channels_.close();
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
   } catch (const PeerLost& lost) {
@@ -66,8 +67,7 @@ bool Controller::step(Links& links) {
     links.flush();
     return false;
   }
-  if (is_idle)
-    links.wait(std::min(kBeat, std::max(options_.settings.stall / 2, std::chrono::milliseconds(10))));
+  if (is_idle) links.wait(coordinator_ ? std::min(kBeat, coordinator_->until_stall(Clock::now())) : kBeat);
   return true;
 }
 
@@ -115,8 +115,14 @@ void Controller::perform(Response response) {
 }
 
 void Controller::perform_together(std::uint64_t number, std::vector<Work>& works) {
-  const PerformedPhase whole{name(works.front().agreement->call.kind), microseconds_now()};
-  dist::perform(*transport_, kFirstTag + number % kTags, works);
+  const Agreement& first = *works.front().agreement;
+  const PerformedPhase whole{name(first.call.kind), microseconds_now()};
+  const Group group = group_of(*transport_, first, kFirstTag + number % kTags);
+  if (first.call.device == name(Device::Kind::Cuda)) {
+    perform_on_cards(group, works);
+  } else {
+    dist::perform(group, works);
+  }
   std::vector<PerformedPhase> phases = take_phases();
   if (phases.empty()) phases.push_back(whole);
   const std::int64_t end = microseconds_now();
@@ -133,6 +139,22 @@ void Controller::perform_together(std::uint64_t number, std::vector<Work>& works
     entry->is_done = true;
   }
   changed_.notify_all();
+}
+
+// Adasum is for memory of the host: its sums go from the first element of a tensor to the last.
+void Controller::perform_on_cards(const Group& group, std::vector<Work>& works) {
+  std::vector<const cuda::Event*> ready;
+  for (const Work& work : works) {
+    for (const auto& input : work.inputs) ready.push_back(input->ready());
+  }
+  Device card;
+  {
+    const std::lock_guard lock(mutex_);
+    card = card_;
+  }
+  const bool computes_on_host = works.front().agreement->call.op == kiln::ReduceOp::Adasum;
+  channels_.perform(group, card, ready, computes_on_host,
+                    [&](const Group& members) { dist::perform(members, works); });
 }
 
 void Controller::change_sets(const Signature& call) {

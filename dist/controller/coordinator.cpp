@@ -69,6 +69,7 @@ void Coordinator::add(int rank, const Name& name, std::uint64_t id, Signature si
   is_changed_ = true;
   Rank& from = ranks_[static_cast<std::size_t>(rank)];
   from.waiting.reset();
+  from.activity.clear();
   from.last = described(name, signature);
   if (signature.kind == Kind::Join) {
     from.has_joined = true;
@@ -87,6 +88,10 @@ void Coordinator::add(int rank, const Name& name, std::uint64_t id, Signature si
 void Coordinator::set_waiting(int rank, std::optional<Name> name) {
   is_changed_ = true;
   ranks_[static_cast<std::size_t>(rank)].waiting = std::move(name);
+}
+
+void Coordinator::set_activity(int rank, std::string activity) {
+  ranks_[static_cast<std::size_t>(rank)].activity = std::move(activity);
 }
 
 void Coordinator::leave(int rank) {

@@ -42,6 +42,8 @@ class Coordinator {
   /// The rank's program waits for this collective, and can submit nothing until it is done; nothing: it goes
   /// on.
   void set_waiting(int rank, std::optional<Name> name);
+  /// What the rank's program does: "compiles `f`"; "": nothing is known.
+  void set_activity(int rank, std::string activity);
   /// The rank's program has ended.
   void leave(int rank);
   void heard_of(int rank, Clock::time_point now);
@@ -50,6 +52,8 @@ class Coordinator {
   std::vector<Response> take();
   /// Sentences about collectives for which some ranks wait longer than the settings say, one for each.
   std::vector<std::string> take_stalls(Clock::time_point now);
+  /// How long until there may be such a sentence, a millisecond at least.
+  std::chrono::milliseconds until_stall(Clock::time_point now) const;
   bool have_all_left() const;
   /// Of what some rank is not there yet, one line each: for who looks.
   std::vector<std::string> waiting(Clock::time_point now);
@@ -69,7 +73,8 @@ class Coordinator {
   struct Rank {
     std::optional<Name> waiting;
     bool has_left = false, has_joined = false;
-    std::string last;  // what it submitted last, for messages
+    std::string last;      // what it submitted last, for messages
+    std::string activity;  // what it does since then, where that is known
     Clock::time_point heard{};
     std::shared_ptr<Names> together;  // what it submits at once just now
   };
@@ -121,6 +126,7 @@ class Coordinator {
   void fuse(std::vector<Response>& responses, Response response);
   Response refused(const Pending& each, Refusal refusal) const;
   std::string whereabouts(int rank, Clock::time_point now) const;
+  std::string awaited(int rank) const;
   const Agreement& agreement_of(const Performed& each) const;
   std::size_t bytes_of(const Response& response) const;
 

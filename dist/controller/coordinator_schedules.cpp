@@ -25,6 +25,7 @@ void Coordinator::submit_schedule(int rank, std::uint64_t number, Clock::time_po
   const std::size_t place = place_in(schedule.process_set, rank);
   Rank& from = ranks_[static_cast<std::size_t>(rank)];
   from.waiting.reset();
+  from.activity.clear();
   from.last = described(schedule.names->front(), *known_.at(schedule.ids.front()).submitted[place]);
   if (is_in_the_way(number, schedule)) {
     expand(schedule);

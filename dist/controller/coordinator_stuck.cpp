@@ -55,7 +55,7 @@ void Coordinator::take_stuck(std::vector<Response>& responses) {
     parts.push_back(fmt::format("rank {} {}", i,
                                 who.has_left     ? "has ended"
                                 : who.has_joined ? "has joined"
-                                                 : "waits for " + who.last));
+                                                 : "waits for " + awaited(static_cast<int>(i))));
   }
   const Refusal refusal{
       ErrorKind::Value, fmt::format("no rank can go on: {}", fmt::join(parts, ", ")),
@@ -78,9 +78,24 @@ std::string Coordinator::whereabouts(int rank, Clock::time_point now) const {
   const auto silent = duration_cast<seconds>(now - who.heard).count();
   if (rank != 0 && silent >= 3)
     return fmt::format("rank {} has given no sign of life for {} s", rank, silent);
-  if (who.waiting) return fmt::format("rank {} waits for {}", rank, who.last);
-  if (who.last.empty()) return fmt::format("rank {} has called no collective yet", rank);
+  if (who.waiting) return fmt::format("rank {} waits for {}", rank, awaited(rank));
+  const std::string since =
+      who.last.empty() ? "has called no collective yet" : "called " + who.last + " before that";
+  if (!who.activity.empty()) return fmt::format("rank {} {} and {}", rank, who.activity, since);
+  if (who.last.empty()) return fmt::format("rank {} {}", rank, since);
   return fmt::format("rank {} runs since it called {}", rank, who.last);
+}
+
+// What a waiting rank's program is at, of all that it may have submitted.
+std::string Coordinator::awaited(int rank) const {
+  const Rank& who = ranks_[static_cast<std::size_t>(rank)];
+  for (const Pending& each : pending_) {
+    const std::vector<int>& in = members(each.process_set);
+    const auto place = static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
+    if (each.name == *who.waiting && place < in.size() && each.submitted[place])
+      return described(each.name, *each.submitted[place]);
+  }
+  return who.last;
 }
 
 std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {
@@ -99,6 +114,15 @@ std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {
         ranks_text(absent), std::chrono::duration<double>(now - each.since).count(), fmt::join(where, ", ")));
   }
   return sentences;
+}
+
+std::chrono::milliseconds Coordinator::until_stall(Clock::time_point now) const {
+  Clock::time_point next = now + std::chrono::hours(1);
+  for (const auto& [number, schedule] : schedules_)
+    if (schedule.count > 0) next = std::min(next, schedule.since + settings_.stall);
+  for (const Pending& each : pending_)
+    if (!each.is_told) next = std::min(next, each.since + settings_.stall);
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(next - now), std::chrono::milliseconds(1));
 }
 
 std::vector<std::string> Coordinator::waiting(Clock::time_point now) {

@@ -1,16 +1,11 @@
 // Reductions over ranks: factors, buffers that tensors share, and what stands in for ranks that have joined.
 #include "dist/controller/executor_reduce.h"
 
-#include <optional>
-
 #include "dist/algorithms/reductions.h"
-#include "dist/controller/scale.h"
 #include "dist/controller/spans.h"
 
 namespace kiln::dist {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 // Factors of a collective with an average among them.
 struct Factors {
@@ -67,48 +62,43 @@ void reduce_together(const Group& group, const Agreement& agreement, std::span<P
   const Factors factors(agreement);
   const DType dtype = parts.front().spec->dtype;
   const DType working = working_dtype(dtype, factors);
-  std::vector<std::byte> buffer;
+  Memory& memory = *group.memory;
   std::size_t bytes = 0;
   for (const Part& part : parts) bytes += static_cast<std::size_t>(part.spec->numel()) * size_of(working);
   const bool is_direct = parts.size() == 1 && working == dtype && parts.front().input != nullptr;
   for (Part& part : parts) {
-    if (part.input != nullptr) part.output = made(*part.spec);
+    if (part.input != nullptr) part.output = result_of(group, *part.input, *part.spec);
   }
-  Bytes all;
-  std::optional<WritableHostView> direct;
-  if (is_direct) {
-    direct.emplace(parts.front().output);
-    all = {direct->bytes(), direct->byte_count()};
-  } else {
-    buffer.resize(bytes);
-    all = buffer;
-  }
+  const Room buffer = is_direct ? Room{} : memory.room(bytes);
+  const Bytes all = is_direct ? memory.output(parts.front().output) : buffer.bytes;
   std::size_t at = 0;
   begin_phase("copy in");
   for (Part& part : parts) {
     part.work = all.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
     at += part.work.size();
     if (part.input != nullptr) {
-      scale(dtype, part.input->bytes(), working, part.work, factors.before);
+      memory.scale(dtype, memory.input(part.input->bytes()), working, part.work, factors.before);
     } else {
-      fill_neutral(working, agreement.call.op, part.work);
+      memory.fill_neutral(working, agreement.call.op, part.work);
     }
   }
   begin_phase("allreduce");
   reduce_in_place(group, working, agreement.call.op, parts, all);
   begin_phase("copy out");
   for (Part& part : parts) {
-    if (part.input == nullptr) continue;
-    const WritableHostView out(part.output);
-    scale(working, part.work, dtype, {out.bytes(), out.byte_count()}, factors.after);
+    if (part.input != nullptr)
+      memory.scale(working, part.work, dtype, memory.output(part.output), factors.after);
   }
 }
 
 }  // namespace
 
-Tensor made(const TensorSpec& spec) {
-  const Dims sizes(spec.sizes.begin(), spec.sizes.end());
-  return Tensor::empty(sizes, spec.dtype, Device{});
+Tensor made(const Group& group, const TensorSpec& spec) {
+  return group.memory->made(Dims(spec.sizes.begin(), spec.sizes.end()), spec.dtype);
+}
+
+Tensor result_of(const Group& group, const Submitted& input, const TensorSpec& spec) {
+  return input.result() ? input.result() : made(group, spec);
 }
 
 void perform_allreduce(const Group& group, std::span<Work> works) {
@@ -134,11 +124,12 @@ void scatter_parts(const Group& group, Work& work, std::span<const Range> parts,
   const DType dtype = call.tensors.front().dtype;
   const DType working = working_dtype(dtype, factors);
   const auto count = static_cast<std::size_t>(call.tensors.front().numel());
-  std::vector<std::byte> scaled(count * size_of(working)), part(parts[group.me].count() * size_of(working));
-  scale(dtype, work.inputs.front()->bytes(), working, scaled, factors.before);
-  reduce_scatter(group, working, plain_op(call.op), scaled, parts, part);
-  const WritableHostView out(output);
-  scale(working, part, dtype, Bytes{out.bytes(), out.byte_count()}, factors.after);
+  Memory& memory = *group.memory;
+  const Room scaled = memory.room(count * size_of(working)),
+             part = memory.room(parts[group.me].count() * size_of(working));
+  memory.scale(dtype, memory.input(work.inputs.front()->bytes()), working, scaled.bytes, factors.before);
+  reduce_scatter(group, working, plain_op(call.op), scaled.bytes, parts, part.bytes);
+  memory.scale(working, part.bytes, dtype, memory.output(output), factors.after);
 }
 
 }  // namespace kiln::dist

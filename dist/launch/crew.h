@@ -14,6 +14,7 @@
 #include "dist/launch/poller.h"
 #include "dist/launch/rank_process.h"
 #include "dist/launch/rendezvous.h"
+#include "dist/launch/unheard_ranks.h"
 #include "dist/launch/verdict.h"
 
 namespace kiln::dist {
@@ -29,7 +30,8 @@ class Crew {
   void start();
   /// Signs of life; to be called once in `beat_interval()`.
   void tick() { rendezvous_.tick(); }
-  /// Takes out ranks that were lost and takes in hosts that were found, where the job is elastic.
+  /// Finds ranks that others do not reach; takes out ranks that were lost and takes in hosts that were found,
+  /// where the job is elastic.
   void renew();
   /// Has a rank failed that the job does not go on without?
   bool has_failed() const;
@@ -73,6 +75,8 @@ class Crew {
 
   void welcome(const Hello& hello);
   void fault(int number, const std::string& what);
+  void note_unheard(int number, int epoch, std::vector<int> others);
+  void judge_unheard();
 
   Poller& poller_;
   const JobOptions& options_;
@@ -82,6 +86,7 @@ class Crew {
   std::vector<HostSlots> hosts_;  // a host that was left has no slots
   std::string secret_;
   Rendezvous rendezvous_;
+  UnheardRanks unheard_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<Hello> program_;  // of the rank that came first
   int epoch_ = 0;

@@ -11,7 +11,6 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
-#include <sstream>
 #include <utility>
 
 #include "dist/transport/transport.h"
@@ -24,13 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 // How long a rank has to end by itself when its job has ended.
 constexpr std::chrono::milliseconds kGrace{3000};
-
-std::vector<int> parse_numbers(const std::string& text) {
-  std::istringstream words(text);
-  std::vector<int> numbers;
-  for (int number = 0; words >> number;) numbers.push_back(number);
-  return numbers;
-}
 
 // A rank outlives its job in no case.
 void end_process() {
@@ -96,6 +88,10 @@ void RankLink::on_lost(LostHandler handler) {
   std::unique_lock lock(mutex_);
   handler_ = std::move(handler);
   if (loss_ && handler_) handler_(loss_->ranks, loss_->why);
+}
+
+void RankLink::tell_unheard(int epoch, const std::vector<int>& ranks) {
+  send({Message::Kind::Unheard, std::to_string(epoch), number_text(ranks)});
 }
 
 void RankLink::send(const Message& message) {

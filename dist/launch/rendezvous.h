@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class Rendezvous {
     std::function<void(const Hello&)> joined;
     std::function<void(int rank)> disconnected;  // without a goodbye
     std::function<void(int rank)> silent;        // no sign of life for `longest_silence`
+    std::function<void(int rank, int epoch, std::vector<int> others)> unheard;  // by the rank, any more
   };
 
   /// Listens at `host`. Who does not know `secret` is not heard. Throws std::runtime_error.
@@ -50,6 +52,8 @@ class Rendezvous {
   /// To one rank, where it is connected.
   void tell(int rank, const Message& message);
   void tell_all(const Message& message);
+  /// For how long nothing was heard of a rank; nothing where it is not connected.
+  std::optional<std::chrono::milliseconds> silence_of(int rank) const;
   /// Closes the connection of a rank that is no longer part of the job.
   void drop(int rank);
   /// Sends signs of life, and looks for ranks that gave none. To be called about once a second.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "interpreter/capture/program_call.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/context.h"
 #include "jit/graph/rewrite.h"
@@ -343,6 +344,7 @@ bool BodyScope::close(const Application& application) {
   noted.results = application.results;
   noted.constants = application.constants;
   noted.apply = application.apply;
+  noted.call = program_call(tracer, vm_.interpreter(), application);
   const bool is_graph = noted.backward.has_value();
   recorder.end_application(std::move(noted));
   return is_graph;

@@ -11,6 +11,7 @@ namespace kiln::interp::capture {
 
 // An application of the recorded call.
 struct Application {
+  Value type;  // the autograd function
   std::string name;
   Value backward;                   // the function; unset: there is none
   Value context;                    // after forward; `saved` is taken out of it

@@ -18,9 +18,10 @@
 namespace kiln::interp::capture {
 namespace {
 
-constexpr int kMostTries = 2;            // captures at one place that give no entry
-constexpr std::int64_t kWarm = 8;        // hits at a place before its entries are timed
-constexpr std::int64_t kTriedAgain = 8;  // after a trial, the next one comes at so many times as many hits
+constexpr int kMostTries = 2;             // captures at one place that give no entry
+constexpr std::int64_t kWarm = 8;         // hits at a place before its entries are timed
+constexpr std::int64_t kTriedAgain = 8;   // after a trial, the next one comes at so many times as many hits
+constexpr std::int64_t kTriedLater = 64;  // where it was clear what pays
 constexpr std::int64_t kBetweenAsking = 16;  // arrivals at a place between two looks at the clock
 
 // Marks the instructions that may come after one, so that capture begins when one of them is reached.
@@ -68,7 +69,7 @@ class Drive {
       return Next::Interpret;
     }
     if (!place->entries.empty() && ++place->misses > place->hits && place->misses + place->hits >= kTrial &&
-        compiled_.options.may_wait) {
+        may_give_up()) {
       give_up(*place, fmt::format("of {} times that it came there, in {} no entry held",
                                   place->misses + place->hits, place->misses));
       return leave_to_interpreter(*place, *frame);
@@ -183,7 +184,7 @@ class Drive {
     trial.arrive();
     if (trial.is_over()) {
       std::string verdict = trial.verdict();
-      place.tried_at = place.hits * kTriedAgain;
+      place.tried_at = place.hits * (trial.is_clear() ? kTriedLater : kTriedAgain);
       place.trial.reset();
       if (!verdict.empty()) give_up(place, std::move(verdict));
       return false;
@@ -193,7 +194,9 @@ class Drive {
   }
   // A loop that may be unrolled is tried only when it has its unrolled entry.
   bool is_time_for_trial(const Place& place, const Entry& entry) const {
-    if (!compiled_.options.timed || place.trial || place.hits < std::max(place.tried_at, kWarm)) return false;
+    if (!compiled_.options.measured || checking() || place.trial ||
+        place.hits < std::max(place.tried_at, kWarm))
+      return false;
     if (may_grow(entry)) return false;
     return !place.unrolled.empty() || !may_be_unrolled(entry, *vm_.frame());
   }
@@ -216,6 +219,8 @@ class Drive {
   bool begins_region(std::size_t pc) const {
     return pc == 0 || std::count(compiled_.loops.begin(), compiled_.loops.end(), pc) > 0;
   }
+  // What became hot by itself is given up where counts say so, in all modes.
+  bool may_give_up() const { return compiled_.options.may_wait || compiled_.options.measured; }
   void give_up(Place& place, std::string why) {
     place.given_up = std::move(why);
     while (!place.unrolled.empty()) drop(place, *place.unrolled.back());
@@ -282,8 +287,7 @@ class Drive {
     // When the graph meets an error, the interpreter runs the code again, and raises the error at its place.
     if (!apply(entry, found, numbers)) {
       const bool is_useless = ++entry.refused > kMostRefused && entry.refused > entry.hits;
-      if (compiled_.options.may_wait && is_useless)
-        give_up(place, "its graph holds for few of the sizes that come");
+      if (may_give_up() && is_useless) give_up(place, "its graph holds for few of the sizes that come");
       return Next::Interpret;
     }
     count_hit(place, entry);

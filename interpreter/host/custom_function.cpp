@@ -147,6 +147,7 @@ class Application final : public CustomRules {
   void set_backward_is_ops(bool known) { backward_is_ops_ = known; }
   capture::Application recorded(Inputs inputs, Inputs results) {
     capture::Application all = std::move(*recorded_);
+    all.type = type_;
     all.name = name();
     all.names = argument_names();
     if (const Value* backward = method("backward")) all.backward = *backward;

@@ -171,6 +171,7 @@ Value unpack(Interpreter&, Args a) {
 
 Value has_transport(Interpreter&, Args a) { return kiln::dist::has_transport(text_argument(a[0], "name")); }
 Value transport(Interpreter&, Args) { return Value(joined_controller().transport_name()); }
+Value uses_nccl(Interpreter&, Args) { return joined_controller().channels().uses_nccl(); }
 
 // Backward passes stand beside what is done with other ranks. They are of the program's thread.
 void record_backward(bool begins) {
@@ -235,9 +236,10 @@ constexpr NativeDef kNatives[] = {
      "The value that `dist_pack` was given.\n>>> dist_unpack(dist_pack([1, (\"a\", 2.5), none]))\n[1, ('a', "
      "2.5), none]",
      unpack},
-    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\" or \"shm\" here?",
+    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\", \"shm\" or \"nccl\" here?",
      has_transport},
     {"dist_transport()", "What connects the ranks of this job.", transport},
+    {"dist_uses_nccl()", "`dist.nccl_enabled`.", uses_nccl},
     {"dist_record()", "Begins to record what collectives take time.", record},
     {"dist_recorded()", "Ends the recording: a list of (name, phase, begin, end), in microseconds.",
      recorded},

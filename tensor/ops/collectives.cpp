@@ -54,11 +54,23 @@ void check_lines(const Attrs& attrs, const char* what, std::size_t tensors) {
       "a name is one line");
 }
 
+// What is beside them on another device is none of the tensors, but these go together.
+void check_devices(std::span<const TensorType> inputs) {
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i].device == inputs[0].device) continue;
+    throw OpError(ErrorKind::Device,
+                  fmt::format("allreduce: tensors of one group are on different devices: {} and {}",
+                              to_string(inputs[0].device), to_string(inputs[i].device)),
+                  {0, static_cast<int>(i)}, "bring them together, or reduce them one by one");
+  }
+}
+
 std::vector<TensorType> start_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (inputs.empty()) throw OpError(ErrorKind::Value, "allreduce_start: there is no tensor to be reduced");
   tensors_infer(inputs, attrs);
+  check_devices(inputs);
   for (const char* each : {"names", "places"}) check_lines(attrs, each, inputs.size());
-  return {{DType::I64, inputs[0].device, {}}};
+  return {{DType::I64, Device{}, {}}};
 }
 std::vector<TensorType> wait_infer(std::span<const TensorType> inputs, const Attrs&) {
   return {inputs.begin() + 1, inputs.end()};

@@ -183,7 +183,7 @@ TEST_CASE("reduce_scatter leaves each member its part", "[algorithms]") {
         const Group group = group_of_all(transport);
         const auto parts = dist::cut_evenly(count, group.size());
         const dist::Range mine = parts[group.me];
-        for (const std::size_t piece : {std::size_t{256}, dist::kPieceBytes}) {
+        for (const std::size_t piece : {std::size_t{256}, dist::kPiecesOfMemory}) {
           Bytes output(mine.count() * 2);
           dist::reduce_scatter(group, DType::BF16, ReduceOp::Sum,
                                values(DType::BF16, count, transport.rank()), parts, output, piece);

@@ -12,13 +12,15 @@ MAY_INCLUDE = {
     "tensor": {"tensor"},
     "dist": {"dist", "tensor"},
     "jit": {"jit", "dist", "tensor"},
-    "interpreter": {"interpreter", "jit", "dist", "tensor", "lang"},
-    "repl": {"repl", "interpreter", "jit", "dist", "tensor", "lang"},
+    "onnx": {"onnx", "jit", "dist", "tensor"},
+    "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {
-    "dist": ["transport", "algorithms", "controller", "launch"],
+    "dist": ["transport", "algorithms", "cards", "controller", "launch"],
     "jit": ["graph", "passes", "trace", "autodiff", "loops", "llvm", "cpu", "cuda", "runtime", "pipeline"],
+    "onnx": ["proto", "export", "import"],
     "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
 }
@@ -44,6 +46,7 @@ KEPT_IN = {
     "cairo": ("interpreter/plot/raster/",),
     "ft2build": ("interpreter/plot/raster/",),
     "gif_lib": ("interpreter/plot/raster/",),
+    "protozero": ("onnx/proto/",),
     "nlohmann": ("interpreter/", "lang/", "repl/page/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }

@@ -11,12 +11,15 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dist/algorithms/reductions.h"
+#include "dist/controller/controller.h"
 #include "dist/launch/error_mark.h"
 #include "dist/launch/rank.h"
 #include "dist/launch/remote_command.h"
+#include "tests/dist/training_step.h"
 #include "tests/dist/transport_cases.h"
 
 using namespace kiln::dist;
@@ -111,6 +114,17 @@ int time_sums(Membership& job, std::span<const std::string> arguments) {
   return 0;
 }
 
+// The hash of a step of training, in so many orders of arrival.
+int hash_steps(Membership& job, std::span<const std::string> arguments) {
+  const int rank = job.place.rank;
+  Controller ranks(std::move(job.transport), {Settings::from_environment(), {}});
+  const std::string hash =
+      kiln::testing::hash_of_orders(ranks, rank, static_cast<unsigned>(std::stoi(arguments[0])));
+  ranks.leave();
+  std::printf("%s\n", hash.c_str());
+  return 0;
+}
+
 int show_place(Membership& job, std::span<const std::string>) {
   const RankPlace& place = job.place;
   std::printf("%s: %d of %d, %d of %d, %d of %d\n", std::getenv("HOST"), place.rank, place.size,
@@ -120,11 +134,9 @@ int show_place(Membership& job, std::span<const std::string>) {
 
 int run(std::span<const std::string> arguments) {
   using Body = int (*)(Membership&, std::span<const std::string>);
-  static const std::map<std::string, Body> kBodies{{"cases", run_cases},
-                                                   {"place", show_place},
-                                                   {"sum", sum_forever},
-                                                   {"elastic", sum_elastic},
-                                                   {"time", time_sums}};
+  static const std::map<std::string, Body> kBodies{{"cases", run_cases},     {"place", show_place},
+                                                   {"sum", sum_forever},     {"steps", hash_steps},
+                                                   {"elastic", sum_elastic}, {"time", time_sums}};
   const RankProcessLink link(arguments.size() > 1 && arguments[0] == "differ" ? std::to_string(getpid())
                                                                               : "same");
   Membership job = join_job(std::chrono::seconds(20));
