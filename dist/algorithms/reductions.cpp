@@ -81,20 +81,19 @@ Requests exchange_parts(const Group& group, const Piece& piece, std::byte* data,
   return requests;
 }
 
-// Everybody sends everything to everybody and reduces all of it: one message of latency instead of two.
-void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data) {
-  const Room mine = group.memory->room(data.size());
-  const Room others = group.memory->room(data.size() * group.size());
-  group.memory->copy(data, mine.bytes.data());
+// Every member sends everything to all and reduces all of it: one message of latency instead of two.
+void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+                       std::span<std::byte> output) {
+  const Room others = group.memory->room(input.size() * group.size());
   Requests requests;
   for (std::size_t member = 0; member < group.size(); ++member) {
     if (member == group.me) continue;
-    requests.add(group.receive(member, others.bytes.subspan(member * data.size(), data.size())));
-    requests.add(group.send(member, mine.bytes));
+    requests.add(group.receive(member, others.bytes.subspan(member * input.size(), input.size())));
+    requests.add(group.send(member, input));
   }
   requests.wait();
-  const MemberValues values{mine.bytes.data(), others.bytes.data(), group.me, group.size()};
-  group.memory->reduce(dtype, op, values, data.data(), data.size() / size_of(dtype));
+  const MemberValues values{input.data(), others.bytes.data(), group.me, group.size()};
+  group.memory->reduce(dtype, op, values, output.data(), input.size() / size_of(dtype));
 }
 
 // All that is received for such an allreduce fits into the caches.
@@ -102,25 +101,26 @@ constexpr std::size_t kAtOnceBytes = std::size_t{1} << 14U;
 
 }  // namespace
 
-void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data,
-               std::size_t piece_bytes) {
-  const std::size_t n = group.size(), element = size_of(dtype), count = data.size() / element;
-  if (n == 1 || count == 0) return;
-  if (data.size() * (n - 1) <= std::min(kAtOnceBytes, bytes_of_pieces(group, piece_bytes)))
-    return allreduce_at_once(group, dtype, op, data);
+void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+               std::span<std::byte> output, std::size_t piece_bytes) {
+  const std::size_t n = group.size(), element = size_of(dtype), count = input.size() / element;
+  if (count == 0) return;
+  if (n == 1) return group.memory->copy(input, output.data());
+  if (input.size() * (n - 1) <= std::min(kAtOnceBytes, bytes_of_pieces(group, piece_bytes)))
+    return allreduce_at_once(group, dtype, op, input, output);
   const std::size_t per_member = piece_elements(group, dtype, piece_bytes);
   const std::size_t pieces = (count + n * per_member - 1) / (n * per_member);
   const auto begin = [&](std::size_t k) {
-    return std::make_unique<Piece>(group, dtype, op, data.data(), piece_of(count, n, k, per_member));
+    return std::make_unique<Piece>(group, dtype, op, input.data(), piece_of(count, n, k, per_member));
   };
   std::unique_ptr<Piece> next = begin(0);
   Requests last;  // the exchange of the piece before
   for (std::size_t k = 0; k < pieces; ++k) {
     const std::unique_ptr<Piece> piece = std::move(next);
     if (k + 1 < pieces) next = begin(k + 1);
-    piece->reduce_into(data.data() + piece->mine().begin * element);
+    piece->reduce_into(output.data() + piece->mine().begin * element);
     last.wait();
-    last = exchange_parts(group, *piece, data.data(), element);
+    last = exchange_parts(group, *piece, output.data(), element);
   }
   last.wait();
 }

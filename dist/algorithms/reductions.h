@@ -13,10 +13,11 @@ namespace kiln::dist {
 /// A number of `piece_bytes` that leaves it to the memory.
 inline constexpr std::size_t kPiecesOfMemory = 0;
 
-/// Replaces `data`, contiguous elements of `dtype`, by its reduction over all members. Throws PeerLost and
-/// Stopped, after which `data` holds anything.
-void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data,
-               std::size_t piece_bytes = kPiecesOfMemory);
+/// Leaves in `output` the reduction of `input`, contiguous elements of `dtype`, over all members. Both are of
+/// one size, and are one memory or do not overlap. Throws PeerLost and Stopped, after which `output` holds
+/// anything.
+void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+               std::span<std::byte> output, std::size_t piece_bytes = kPiecesOfMemory);
 
 /// Reduces `input` and leaves member k the elements `parts[k]`, which cover it in order: `output` is this
 /// member's part. Throws PeerLost and Stopped.

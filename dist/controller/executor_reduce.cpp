@@ -52,29 +52,29 @@ std::vector<Part> parts_of(std::span<Work> works) {
   return parts;
 }
 
-void reduce_in_place(const Group& group, DType dtype, kiln::ReduceOp op, std::span<Part> parts, Bytes all) {
-  if (op != kiln::ReduceOp::Adasum) return allreduce(group, dtype, plain_op(op), all);
-  for (const Part& part : parts) adasum(group, dtype, part.work);
+// One tensor that needs neither factor nor conversion before the sum: from where it was submitted into its
+// result.
+void reduce_directly(const Group& group, const Agreement& agreement, Part& part, double after) {
+  const DType dtype = part.spec->dtype;
+  Memory& memory = *group.memory;
+  part.work = memory.output(part.output);
+  allreduce(group, dtype, plain_op(agreement.call.op), memory.input(part.input->bytes()), part.work);
+  memory.scale(dtype, part.work, dtype, part.work, after);
 }
 
-// Reduces tensors of one dtype in one buffer: the memory of the result where there is one tensor.
-void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
-  const Factors factors(agreement);
+// Reduces tensors of one dtype in one buffer.
+void reduce_in_buffer(const Group& group, const Agreement& agreement, std::span<Part> parts,
+                      const Factors& factors) {
   const DType dtype = parts.front().spec->dtype;
   const DType working = working_dtype(dtype, factors);
   Memory& memory = *group.memory;
   std::size_t bytes = 0;
   for (const Part& part : parts) bytes += static_cast<std::size_t>(part.spec->numel()) * size_of(working);
-  const bool is_direct = parts.size() == 1 && working == dtype && parts.front().input != nullptr;
-  for (Part& part : parts) {
-    if (part.input != nullptr) part.output = result_of(group, *part.input, *part.spec);
-  }
-  const Room buffer = is_direct ? Room{} : memory.room(bytes);
-  const Bytes all = is_direct ? memory.output(parts.front().output) : buffer.bytes;
+  const Room buffer = memory.room(bytes);
   std::size_t at = 0;
   begin_phase("copy in");
   for (Part& part : parts) {
-    part.work = all.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
+    part.work = buffer.bytes.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
     at += part.work.size();
     if (part.input != nullptr) {
       memory.scale(dtype, memory.input(part.input->bytes()), working, part.work, factors.before);
@@ -83,12 +83,29 @@ void reduce_together(const Group& group, const Agreement& agreement, std::span<P
     }
   }
   begin_phase("allreduce");
-  reduce_in_place(group, working, agreement.call.op, parts, all);
+  if (agreement.call.op == kiln::ReduceOp::Adasum) {
+    for (const Part& part : parts) adasum(group, working, part.work);
+  } else {
+    allreduce(group, working, plain_op(agreement.call.op), buffer.bytes, buffer.bytes);
+  }
   begin_phase("copy out");
   for (Part& part : parts) {
     if (part.input != nullptr)
       memory.scale(working, part.work, dtype, memory.output(part.output), factors.after);
   }
+}
+
+void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
+  const Factors factors(agreement);
+  for (Part& part : parts) {
+    if (part.input != nullptr) part.output = result_of(group, *part.input, *part.spec);
+  }
+  Part& first = parts.front();
+  const bool is_direct = parts.size() == 1 && first.input != nullptr && factors.before == 1 &&
+                         working_dtype(first.spec->dtype, factors) == first.spec->dtype &&
+                         agreement.call.op != kiln::ReduceOp::Adasum;
+  if (is_direct) return reduce_directly(group, agreement, first, factors.after);
+  reduce_in_buffer(group, agreement, parts, factors);
 }
 
 }  // namespace

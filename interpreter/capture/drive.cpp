@@ -64,8 +64,10 @@ class Drive {
     for (const auto& entry : place->entries) {
       if (const auto next = entered(*place, *entry)) return *next;
     }
-    if (is_closed(*place)) {
-      leave_alone(*frame);
+    // While captures wait for their share of the time, a miss says nothing of those that would come.
+    const bool is_final = is_closed(*place);
+    if (!is_final && compiled_.options.timed && !vm_.capture_budget().allows(!place->entries.empty())) {
+      place->due = place->reached + kBetweenAsking;
       return Next::Interpret;
     }
     if (!place->entries.empty() && ++place->misses > place->hits && place->misses + place->hits >= kTrial &&
@@ -74,11 +76,11 @@ class Drive {
                                   place->misses + place->hits, place->misses));
       return leave_to_interpreter(*place, *frame);
     }
-    note_recompile(*place, frame);
-    if (compiled_.options.timed && !vm_.capture_budget().allows(!place->entries.empty())) {
-      place->due = place->reached + kBetweenAsking;
+    if (is_final) {
+      leave_alone(*place, *frame);
       return Next::Interpret;
     }
+    note_recompile(*place, frame);
     const Clock::time_point before = Clock::now();
     const Next next = capture(*place);
     vm_.capture_budget().spend(Clock::now() - before);
@@ -208,13 +210,26 @@ class Drive {
       frame.code->unmark(frame.place());
     return Next::Interpret;
   }
-  // Does a place that may still run compiled begin at this instruction of the region's code?
+  // Does a place that may still run compiled lie in the region that begins at this instruction of the
+  // region's code? One in a loop that begins a region itself has that.
   bool is_needed(const Code& code, std::size_t pc) const {
     if (!begins_region(pc)) return false;
     return std::any_of(compiled_.places.begin(), compiled_.places.end(), [&](const auto& each) {
       const auto& [where, place] = each;
-      return place->given_up.empty() && place->due != kNever && !(where.first == &code && where.second == pc);
+      if (is_interpreted(*place)) return false;
+      return where.first != &code || (where.second != pc && region_around(code, where.second) == pc);
     });
+  }
+  // Will the place run compiled no more?
+  static bool is_interpreted(const Place& place) {
+    return !place.given_up.empty() || place.due == kNever || (is_closed(place) && !any_computes(place));
+  }
+  // Where the innermost region around an instruction begins.
+  std::size_t region_around(const Code& code, std::size_t pc) const {
+    for (const Loop& loop : code.loops().around(pc)) {
+      if (code.is_marked(loop.top) && begins_region(loop.top)) return loop.top;
+    }
+    return 0;
   }
   bool begins_region(std::size_t pc) const {
     return pc == 0 || std::count(compiled_.loops.begin(), compiled_.loops.end(), pc) > 0;
@@ -227,12 +242,12 @@ class Drive {
     while (!place.entries.empty()) drop(place, *place.entries.back());
   }
 
-  // Removes the marks of a function of which nothing can be compiled.
-  void leave_alone(const Frame& frame) const {
-    if (&frame != base_ || std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
-                                       [](const Entry* each) { return computes(*each); }))
-      return;
-    if (begins_region(frame.place())) frame.code->unmark(frame.place());
+  // Removes the mark of a closed place that runs nothing compiled, unless its region has another that does.
+  void leave_alone(const Place& place, const Frame& frame) const {
+    if (&frame != base_ || any_computes(place)) return;
+    const bool is_any_computed = std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
+                                             [](const Entry* each) { return computes(*each); });
+    if (!is_any_computed || !is_needed(*frame.code, frame.place())) frame.code->unmark(frame.place());
   }
 
   // Compares the entry with the interpreter, whose call counts and is done once; the entry runs on copies.

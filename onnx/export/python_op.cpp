@@ -14,7 +14,7 @@ using jit::HostValue;
 using Ints = std::vector<std::int64_t>;
 
 const jit::ProgramCall& call_of(const jit::CustomFunction& function) {
-  if (function.call) return *function.call;
+  if (function.program_call) return *function.program_call;
   throw OpError(ErrorKind::Capture, function.name +
                                         " was read from text, which does not tell the arguments of its "
                                         "function: export it with custom=\"function\"");
@@ -63,7 +63,7 @@ std::vector<float> rounded(const std::vector<double>& values) { return {values.b
 
 // Throws where something in the value can be in no file.
 void check_constant(const HostValue& value, const CallPlace& place, const jit::CustomFunction& function) {
-  const std::string what = described(place, *function.call);
+  const std::string what = described(place, *function.program_call);
   if (const auto* tuple = std::get_if<HostTuple>(&value)) {
     for (const HostValue& each : tuple->items) check_constant(each, place, function);
   }
@@ -79,7 +79,7 @@ void check_constant(const HostValue& value, const CallPlace& place, const jit::C
 class Arguments {
  public:
   explicit Arguments(const jit::CustomFunction& function) {
-    const std::vector<CallPlace>& places = function.call->arguments;
+    const std::vector<CallPlace>& places = function.program_call->arguments;
     for (std::size_t i = 0; i < places.size(); ++i) {
       convention += places[i].value ? 'c' : 'd';
       names.push_back(places[i].name);
@@ -166,7 +166,7 @@ std::size_t result_count(const jit::ProgramCall& call) {
 
 Types result_types(const jit::CustomFunction& function) {
   Types types;
-  for (std::size_t k = 0; k < result_count(*function.call); ++k) {
+  for (std::size_t k = 0; k < result_count(*function.program_call); ++k) {
     const auto id = static_cast<std::size_t>(function.forward.outputs[k].value);
     types.add(function.forward.values[id].type);
   }
@@ -232,7 +232,7 @@ std::string shape_text(const jit::HookType& type) {
 
 // Throws where the program's rule of shapes contradicts what the function gave.
 void check_shapes(const jit::CustomFunction& function) {
-  const jit::ProgramCall& call = *function.call;
+  const jit::ProgramCall& call = *function.program_call;
   if (!call.infer_shape) return;
   std::vector<jit::HookType> given;
   const auto type_of = [&function](std::size_t id) {

@@ -22,6 +22,19 @@ DType computed_dtype(const OnnxApplication& application) {
   return pointwise_types(application.op, operands, only_numbers, application.attrs).promoted;
 }
 
+// Operators that bools have under another name.
+std::string_view type_of_bools(std::string_view type, DType dtype) {
+  if (dtype != DType::Bool) return type;
+  if (type == "Add" || type == "Max" || type == "BitwiseOr") return "Or";
+  if (type == "Mul" || type == "Min" || type == "BitwiseAnd") return "And";
+  return type == "BitwiseXor" ? "Xor" : type;
+}
+// What bools become where an operator is of numbers alone.
+DType dtype_beside_bool(std::string_view type) {
+  return type.starts_with("Less") || type.starts_with("Greater") ? DType::I32 : DType::Bool;
+}
+bool is_of_floats(std::string_view type) { return type == "IsNaN" || type == "IsInf"; }
+
 class Writer {
  public:
   explicit Writer(const OnnxApplication& application)
@@ -81,14 +94,17 @@ class Writer {
       beside = operands[i].dtype;
       break;
     }
+    if (beside == DType::Bool) beside = dtype_beside_bool(type);
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (onnx_takes_bool(type, i)) {
         operands[i] = app_.cast(operands[i], DType::Bool);
-      } else if (operands[i].name.empty()) {
+      } else if (operands[i].name.empty() || operands[i].dtype == DType::Bool) {
         operands[i] = app_.cast(operands[i], beside);
+      } else if (is_of_floats(type) && !is_float(operands[i].dtype)) {
+        operands[i] = app_.cast(operands[i], DType::F32);
       }
     }
-    return app_.node(type, operands, std::move(attributes));
+    return app_.node(type_of_bools(type, beside), operands, std::move(attributes));
   }
 
   OnnxValue expression() {
@@ -157,6 +173,13 @@ class Writer {
     return apply(type, std::move(operands), std::move(attributes));
   }
 
+  // Is the attribute an int by its signature, and not a number that may be one?
+  bool is_int(std::string_view name) const {
+    const auto has_name = [name](const Parameter& each) { return each.name == name; };
+    const ArgKind kind = std::ranges::find_if(app_.op.signature.parameters, has_name)->kind;
+    return kind == ArgKind::Int || kind == ArgKind::Index;
+  }
+
   OnnxAttr attribute() {
     skip_spaces();
     if (take('"')) {
@@ -171,8 +194,12 @@ class Writer {
       if (text_.substr(start, at_ - start).find('.') != std::string_view::npos) return value;
       return static_cast<std::int64_t>(value);
     }
-    const Attr& value = app_.attrs.at(word());
-    if (const auto* dim = std::get_if<Dim>(&value)) return dim->fixed();
+    const std::string_view name = word();
+    const Attr& value = app_.attrs.at(name);
+    if (const auto* dim = std::get_if<Dim>(&value)) {
+      if (is_int(name)) return dim->fixed();
+      return static_cast<double>(dim->fixed());
+    }
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* truth = std::get_if<bool>(&value)) return std::int64_t{*truth};
     return std::get<double>(value);

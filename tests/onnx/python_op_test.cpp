@@ -2,6 +2,7 @@
 // portable form.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "jit/autodiff/differentiate.h"
 #include "jit/graph/text.h"
@@ -64,7 +65,7 @@ jit::ProgramCall mixed_call() {
 jit::Graph graph_of(jit::ProgramCall call) {
   jit::Graph graph = jit::parse_graph(kText);
   jit::CustomFunction function = *jit::custom_function(*graph.nodes[0].op);
-  function.call = std::make_shared<const jit::ProgramCall>(std::move(call));
+  function.program_call = std::make_shared<const jit::ProgramCall>(std::move(call));
   const auto op = jit::make_custom_op(std::move(function));
   graph.own_ops = {op};
   for (jit::Node& node : graph.nodes) {
