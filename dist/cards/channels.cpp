@@ -88,12 +88,19 @@ void Channels::close() {
   channels_.clear();
 }
 
+void Channels::enter(Device card) {
+  if (stream_) return;
+  stream_ = std::make_unique<cuda::SideStream>(cuda::Context::of(card));
+  card_memory_ = std::make_unique<CardMemory>(*stream_);
+  staged_memory_ = std::make_unique<StagedMemory>(*stream_, [this] { wait(nullptr); });
+}
+
 std::string Channels::why_not(Device card) {
   if (const auto refusal = cuda::refusal_of(card)) return refusal->sentence;
-  if (!stream_) {
-    stream_ = std::make_unique<cuda::SideStream>(cuda::Context::of(card));
-    card_memory_ = std::make_unique<CardMemory>(*stream_);
-    staged_memory_ = std::make_unique<StagedMemory>(*stream_, [this] { wait(nullptr); });
+  try {
+    enter(card);
+  } catch (const OpError& error) {
+    return error.message();
   }
   const auto refusal = cuda::refusal_of(cuda::nccl());
   return refusal ? refusal->sentence : "";

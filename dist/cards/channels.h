@@ -56,6 +56,7 @@ class Channels {
 
   Channel& channel_of(const Group& group, Device card);
   Channel open(const Group& group, Device card);
+  void enter(Device card);
   std::string why_not(Device card);
   void perform_on_card(const Group& group, Channel& channel, const std::function<void(const Group&)>& body);
   void perform_on_host(const Group& group, const std::function<void(const Group&)>& body);
