@@ -11,11 +11,9 @@
 namespace kiln::dist {
 
 std::string described(const Name& name, const Signature& signature) {
-  if (name.base.starts_with("dist."))
-    return spoken_name(signature) + (signature.place.empty() ? "" : fmt::format(" ({})", signature.place));
-  std::string text = spoken_name(signature) + " " + name.text();
-  if (name.occurrence == 0 && !signature.place.empty()) text += fmt::format(" ({})", signature.place);
-  return text;
+  const bool says_place = name.occurrence > 0 && !name.says_nothing();
+  const std::string place = says_place || signature.place.empty() ? "" : " (" + signature.place + ")";
+  return titled(name, signature) + place;
 }
 
 Refusal ended_refusal(const Name& name, const Signature& first, const std::vector<int>& ended) {

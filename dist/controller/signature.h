@@ -32,6 +32,8 @@ struct Name {
   std::string base;
   std::uint64_t occurrence = 0;
   std::string text() const;  // for messages: "`fc1.weight`", "train.kiln:41 (call 3)"
+  /// Is the kind of the call all there is to say of it: a barrier, a change of process sets?
+  bool says_nothing() const { return base.starts_with("dist."); }
   auto operator<=>(const Name&) const = default;
 };
 
