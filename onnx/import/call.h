@@ -104,7 +104,6 @@ std::span<const Operator> random_operators();
 std::span<const Operator> signal_operators();
 std::span<const Operator> order_operators();
 std::span<const Operator> training_operators();
-std::span<const Operator> window_operators();
 
 // The operator on numbers that follow sizes which are symbols; nothing where it has no such form.
 std::optional<Value> on_sizes(Call& call);

@@ -41,7 +41,7 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
           product_operators(),     convolution_operators(), pool_operators(),       norm_operators(),
           flow_operators(),        sequence_operators(),    attention_operators(),  resize_operators(),
           sample_operators(),      recurrent_operators(),   quantize_operators(),   random_operators(),
-          loss_operators()}) {
+          loss_operators(),        signal_operators(),      training_operators()}) {
       for (const Operator& each : family) made.emplace(std::pair(each.domain, each.name), &each);
     }
     return made;
