@@ -148,12 +148,29 @@ void Channels::perform(const Group& group, Device card, std::span<const cuda::Ev
     } else {
       perform_on_host(group, body);
     }
+  } catch (const OpError& error) {
+    drop(channel);
+    if (error.kind() == ErrorKind::Device) hear_of_losses();
+    throw;
   } catch (...) {
-    // Memory that the card may still be writing into is about to be free.
-    if (channel.transport) channel.transport->abort();
-    if (stream_) stream_->wait();
+    drop(channel);
     throw;
   }
+}
+
+// Memory that the card may still be writing into is about to be free.
+void Channels::drop(Channel& channel) {
+  if (channel.transport) channel.transport->abort();
+  if (stream_) stream_->wait();
+}
+
+// A transfer may fail because the other rank is lost, of which the host's transport hears a little later.
+// Then that is what is told.
+void Channels::hear_of_losses() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kLimit{3};
+  for (const Clock::time_point end = Clock::now() + kLimit; Clock::now() < end;)
+    host_.wait_any({}, std::chrono::milliseconds(10));
 }
 
 void Channels::perform_on_card(const Group& group, Channel& channel,

@@ -61,6 +61,8 @@ class Channels {
   void perform_on_card(const Group& group, Channel& channel, const std::function<void(const Group&)>& body);
   void perform_on_host(const Group& group, const std::function<void(const Group&)>& body);
   void wait(NcclTransport* transport);
+  void drop(Channel& channel);
+  void hear_of_losses();
 
   Transport& host_;
   // Null on a rank without a card, which may have joined.
