@@ -78,6 +78,7 @@ std::vector<Crew::Worker*> Crew::members() const {
   std::vector<Worker*> members;
   for (const auto& worker : workers_)
     if (worker->part == Part::Member) members.push_back(worker.get());
+  std::ranges::stable_sort(members, {}, &Worker::since);
   return members;
 }
 
@@ -120,7 +121,7 @@ void Crew::fill_hosts(Part part) {
   }
 }
 
-// Gives ranks: those that are there keep their order, new ones follow.
+// Gives ranks in this order.
 void Crew::place(const std::vector<Worker*>& all) {
   std::vector<std::size_t> hosts;
   for (const Worker* worker : all) hosts.push_back(worker->host);

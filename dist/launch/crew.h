@@ -58,6 +58,7 @@ class Crew {
     RankPlace place;
     Part part;
     bool is_ready = false;  // where it is coming
+    int since = 0;          // the epoch in which it became a member
     std::unique_ptr<RankProcess> process;
   };
 
@@ -65,7 +66,7 @@ class Crew {
   bool has_other_hosts() const;
   bool is_local(const Worker& worker) const;
   Worker* find(int number);
-  std::vector<Worker*> members() const;
+  std::vector<Worker*> members() const;      // in the order of their ranks: rank 0 has been there longest
   std::vector<Worker*> with_coming() const;  // the members first
   std::string rendezvous_addresses() const;
 

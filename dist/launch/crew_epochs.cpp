@@ -130,7 +130,10 @@ void Crew::take_in_ready() {
   if (ready.empty() || !are_members_running()) return;
   if (!are_all && Clock::now() - *first_ready_ < kTogether) return;
   first_ready_.reset();
-  for (Worker* const worker : ready) worker->part = Part::Member;
+  for (Worker* const worker : ready) {
+    worker->part = Part::Member;
+    worker->since = epoch_ + 1;
+  }
   say_(std::to_string(ready.size()) + " more on new hosts: " + std::to_string(members().size()) +
        " ranks go on");
   begin_epoch();
