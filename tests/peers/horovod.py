@@ -21,7 +21,8 @@ import training
 
 
 def is_known(case):
-    """PyTorch's bf16 is unknown, integers of a byte are moved but not reduced, and without MPI there is no Adasum."""
+    """PyTorch's bf16 is unknown, integers of a byte are moved but not reduced, and without MPI there is no
+    Adasum, which adasum.py compares with its formula."""
     if case.get("dtype") in ("u8", "i8"):
         return case["call"] in ("allgather", "broadcast", "alltoall")
     return case.get("dtype") != "bf16" and case.get("op") != "adasum"
@@ -31,19 +32,20 @@ def factor_of(case, n):
     return n if case["call"] in ("broadcast", "allgather") else 1
 
 
-def perform(case, xs, process_set, rank):
+def perform(name, case, xs, process_set, rank):
+    """Names are given, since ranks that leave out the collectives of other sets would count to other ones."""
     x = xs[0]
+    common = dict(name=name, process_set=process_set)
     if case["call"] == "allgather":
-        return [hvd.allgather(x, process_set=process_set)]
+        return [hvd.allgather(x, **common)]
     if case["call"] == "broadcast":
-        return [hvd.broadcast(x, case["root"], process_set=process_set)]
+        return [hvd.broadcast(x, case["root"], **common)]
     if case["call"] == "alltoall":
         if "splits" not in case:
-            return [hvd.alltoall(x, process_set=process_set)]
-        return [hvd.alltoall(x, torch.tensor(case["splits"][rank], dtype=torch.int32), process_set=process_set)[0]]
+            return [hvd.alltoall(x, **common)]
+        return [hvd.alltoall(x, torch.tensor(case["splits"][rank], dtype=torch.int32), **common)[0]]
     ops = dict(average=hvd.Average, sum=hvd.Sum, min=hvd.Min, max=hvd.Max, product=hvd.Product)
-    scales = dict(op=ops[case["op"]], prescale_factor=case.get("prescale", 1.0), postscale_factor=case.get("postscale", 1.0),
-                  process_set=process_set)
+    scales = dict(op=ops[case["op"]], prescale_factor=case.get("prescale", 1.0), postscale_factor=case.get("postscale", 1.0), **common)
     if case["call"] == "reducescatter":
         return [hvd.reducescatter(x, **scales)]
     if case["call"] == "grouped_allreduce":
@@ -63,7 +65,7 @@ def run_collectives(given, results):
         dtype = torch.bfloat16 if case["dtype"] == "bf16" else None
         xs = [torch.from_numpy(np.load(given / f"{name}.{rank}.{i}.npy")).to(dtype) for i in range(case["count"])]
         xs[0].requires_grad_(case.get("gradient", False))
-        ys = perform(case, xs, sets[members], rank)
+        ys = perform(name, case, xs, sets[members], rank)
         if case.get("gradient"):
             (ys[0] * (rank + 1)).sum().backward()
             ys.append(xs[0].grad)
