@@ -276,7 +276,7 @@ TEST_CASE("each bucket tells of what it is, when it begins and is waited for, an
   CHECK(is_wait(graph.nodes[static_cast<std::size_t>(notes[0].wait)]));
   CHECK(notes[0].text.ends_with(
       ": bucket 1 of 1: `q.grad`, `p.grad`, 32 KiB; begun when %gp is there, waited for "
-      "when %pn needs it, with 1 other node meanwhile"));
+      "when %qn needs it, with 1 other node meanwhile"));
   CHECK(collectives_text(parse_graph(kStep)) ==
         "%rq: `allreduce` waits where it begins, since the graph runs op by op\n"
         "%rp: `allreduce` waits where it begins, since the graph runs op by op");
