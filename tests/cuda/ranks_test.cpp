@@ -62,7 +62,7 @@ bool comes(dist::Controller& ranks, std::uint64_t ticket) {
 }
 
 std::string run_rank(dist::Controller& ranks, int number) {
-  const Device card{Device::Kind::Cuda, static_cast<std::int8_t>(number)};
+  const Device card = *device_named("cuda:" + std::to_string(number));
   const Tensor x = on_card(card, 1.5F);
   ranks.run(sum_of(x, "first"));  // which takes the memory that the next one works in
   Gate gate = false;
@@ -83,6 +83,7 @@ std::string run_rank(dist::Controller& ranks, int number) {
 
 TEST_CASE("a collective waits for no work that the program gives its card after it", "[nccl]") {
   CHECK(in_child(fakes({{"KILN_FAKE_CARDS", "2"}}), [] {
+          for (const char* const card : {"cuda:0", "cuda:1"}) parse_device(card);
           std::vector<std::unique_ptr<dist::Transport>> transports = dist::make_thread_transports(2);
           std::vector<std::string> said(2);
           std::vector<std::thread> threads;
