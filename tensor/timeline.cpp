@@ -27,8 +27,8 @@ struct State {
   std::atomic<Clock::rep> start{0};
   std::atomic<int> compiling{0};  // spans of compilation that are open
   std::mutex watch_mutex;
-  bool has_watch = false;
-  std::vector<Phase> watched;  // under way on the thread of the watch
+  int watches = 0;
+  std::vector<Phase> watched;  // under way on the thread of the watches
 };
 State& state() {
   static State only;
@@ -137,7 +137,7 @@ std::vector<Event> Recording::stop() {
   State& all = state();
   {
     const std::lock_guard lock(all.watch_mutex);
-    detail::wanted = all.has_watch ? Detail::Names : Detail::None;
+    detail::wanted = all.watches > 0 ? Detail::Names : Detail::None;
   }
   return take();
 }
@@ -161,15 +161,18 @@ std::vector<Event> Recording::take() {
 PhaseWatch::PhaseWatch() {
   State& all = state();
   const std::lock_guard lock(all.watch_mutex);
-  if (all.has_watch) throw InternalError("phases are watched already");
-  all.has_watch = is_watched_thread = true;
+  if (all.watches > 0 && !is_watched_thread)
+    throw InternalError("phases of another thread are watched already");
+  ++all.watches;
+  is_watched_thread = true;
   if (!records(Detail::Names)) detail::wanted = Detail::Names;
 }
 
 PhaseWatch::~PhaseWatch() {
   State& all = state();
   const std::lock_guard lock(all.watch_mutex);
-  all.has_watch = is_watched_thread = false;
+  if (--all.watches > 0) return;
+  is_watched_thread = false;
   all.watched.clear();
   if (!records(Detail::Phases)) detail::wanted = Detail::None;
 }

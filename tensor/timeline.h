@@ -84,14 +84,14 @@ struct Phase {
   int done = 0, parts = 0;
 };
 
-// While one lives, other threads can see which phases of this thread are under way. One at a time.
+// While one lives, other threads can see which phases of this thread are under way. All are of one thread.
 class PhaseWatch {
  public:
   PhaseWatch();
   ~PhaseWatch();
   PhaseWatch(const PhaseWatch&) = delete;
   PhaseWatch& operator=(const PhaseWatch&) = delete;
-  // Those that began since, outermost first. From any thread.
+  // Those that began since the first of them was made, outermost first. From any thread.
   std::vector<Phase> open() const;
 };
 

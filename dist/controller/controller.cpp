@@ -27,16 +27,20 @@ constexpr std::chrono::milliseconds kNap{50};
 }
 
 Tensor on_device(const Tensor& x, Device device) {
-  if (is_on_host(device)) return x;
+  if (x.device() == device) return x;
   const Tensor moved = Tensor::empty(x.sizes(), x.dtype(), device);
   transfer(moved, x);
   return moved;
 }
 
+bool has_like_result(Kind kind) {
+  return kind == Kind::Allreduce || kind == Kind::Broadcast || kind == Kind::Reduce;
+}
+
 }  // namespace
 
 Controller::Controller(std::unique_ptr<Transport> transport, Options options)
-    : transport_(std::move(transport)), options_(std::move(options)) {
+    : transport_(std::move(transport)), options_(std::move(options)), channels_(*transport_) {
   std::vector<int> all(static_cast<std::size_t>(transport_->size()));
   std::iota(all.begin(), all.end(), 0);
   sets_[0] = std::move(all);
@@ -70,6 +74,13 @@ void Controller::check_running() const {
   if (failure_) raise(*failure_);
 }
 
+// Ranks are connected by one card of each.
+Tensor Controller::on_own_card(Tensor x) {
+  if (x.device().kind != Device::Kind::Cuda) return x;
+  if (!std::exchange(has_card_, true)) card_ = x.device();
+  return on_device(x, card_);
+}
+
 std::shared_ptr<Controller::Entry> Controller::entry_of(std::span<Collective> group) {
   auto entry = std::make_shared<Entry>();
   const Collective& first = group.front();
@@ -78,14 +89,15 @@ std::shared_ptr<Controller::Entry> Controller::entry_of(std::span<Collective> gr
   if (first.name.empty()) entry->name.occurrence = ++occurrences_[{first.process_set, first.place}];
   for (Collective& each : group) {
     entry->devices.push_back(each.input.device());
-    entry->inputs.push_back(std::make_shared<const Submitted>(std::move(each.input)));
+    entry->inputs.push_back(std::make_shared<const Submitted>(on_own_card(std::move(each.input)),
+                                                              has_like_result(entry->signature.kind)));
   }
   return entry;
 }
 
 std::uint64_t Controller::start(std::vector<Collective> collectives) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Entry>> entries;
+  Entries entries;
   for (std::size_t at = 0; at < collectives.size();) {
     check_member(collectives[at].process_set);
     const std::size_t end = end_of_group(collectives, at);
@@ -95,7 +107,7 @@ std::uint64_t Controller::start(std::vector<Collective> collectives) {
   return submit(std::move(entries));
 }
 
-std::uint64_t Controller::submit(std::vector<std::shared_ptr<Entry>> entries) {
+std::uint64_t Controller::submit(Entries entries) {
   check_running();
   for (const auto& entry : entries) {
     const auto [other, is_new] = entries_.try_emplace({entry->signature.process_set, entry->name}, entry);
@@ -108,10 +120,9 @@ std::uint64_t Controller::submit(std::vector<std::shared_ptr<Entry>> entries) {
     throw OpError(ErrorKind::Value, what + " is under way already", {},
                   "wait for it by `dist.synchronize(handle)`, or give another name");
   }
-  for (const auto& entry : entries) {
-    entry->submitted_at = Clock::now();
-    submitted_.push_back(entry);
-  }
+  const Clock::time_point now = Clock::now();
+  for (const auto& entry : entries) entry->submitted_at = now;
+  submitted_.push_back(entries);
   const std::uint64_t ticket = next_ticket_++;
   tickets_[ticket] = std::move(entries);
   transport_->wake();
@@ -125,14 +136,15 @@ bool Controller::is_done(std::uint64_t ticket) {
          std::ranges::all_of(found->second, [](const auto& each) { return each->is_done; });
 }
 
-std::vector<std::shared_ptr<Controller::Entry>> Controller::wait_for(std::uint64_t ticket) {
+Controller::Entries Controller::wait_for(std::uint64_t ticket) {
   std::unique_lock lock(mutex_);
   const auto found = tickets_.find(ticket);
   if (found == tickets_.end()) throw InternalError("a collective is waited for twice");
-  const std::vector<std::shared_ptr<Entry>> entries = found->second;
+  const Entries entries = found->second;
   const auto undone = [&] {
     return std::ranges::find_if(entries, [](const auto& each) { return !each->is_done; });
   };
+  const std::int64_t begin = microseconds_now();
   try {
     while (!changed_.wait_for(lock, kNap, [&] { return undone() == entries.end(); })) {
       check_interrupt();
@@ -143,6 +155,9 @@ std::vector<std::shared_ptr<Controller::Entry>> Controller::wait_for(std::uint64
     throw;
   }
   set_waiting(std::nullopt);
+  if (spans_.are_recorded())
+    spans_.add(
+        {described(entries.front()->name, entries.front()->signature), "wait", begin, microseconds_now()});
   tickets_.erase(ticket);
   for (const auto& entry : entries) {
     if (entry->refusal) raise(*entry->refusal);

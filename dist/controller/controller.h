@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dist/cards/channels.h"
 #include "dist/controller/coordinator.h"
 #include "dist/controller/executor.h"
 #include "dist/controller/spans.h"
@@ -31,6 +32,8 @@ class Controller final : public Collectives {
     Settings settings;
     std::function<void(const std::string& sentence)>
         warn;  // of collectives that wait for long; called on rank 0
+    /// What the program does just now: "compiles `f`", or "". Asked on the communication thread.
+    std::function<std::string()> activity{};
   };
   Controller(std::unique_ptr<Transport> transport, Options options);
   /// Drops the links at once: other ranks that need this one see that it is lost, unless `leave` was called.
@@ -55,6 +58,8 @@ class Controller final : public Collectives {
   void leave();
   /// What each rank waits for, as rank 0 knows it; on the other ranks what this one waits for.
   std::vector<std::string> report();
+  /// How cards of ranks are connected so far.
+  const Channels& channels() const { return channels_; }
   /// What was done when.
   Spans& spans() { return spans_; }
   std::string_view transport_name() const { return transport_->name(); }
@@ -74,11 +79,13 @@ class Controller final : public Collectives {
     std::optional<Refusal> refusal;
   };
   using Key = std::pair<int, Name>;
+  using Entries = std::vector<std::shared_ptr<Entry>>;
 
+  Tensor on_own_card(Tensor x);
   std::shared_ptr<Entry> entry_of(std::span<Collective> group);
-  std::uint64_t submit(std::vector<std::shared_ptr<Entry>> entries);
+  std::uint64_t submit(Entries entries);
   std::int64_t run_plain(Signature signature, const std::string& base, bool is_counted);
-  std::vector<std::shared_ptr<Entry>> wait_for(std::uint64_t ticket);
+  Entries wait_for(std::uint64_t ticket);
   void set_waiting(std::optional<Name> name);
   void check_member(int process_set) const;
   void check_running() const;
@@ -88,12 +95,18 @@ class Controller final : public Collectives {
   void communicate();
   bool step(Links& links);
   void tell(Links& links, Clock::time_point now);
+  void tell_of(const Entries& together, Writer& writer);
+  void tell_of(Entry& entry, Writer& writer);
+  static std::string key_of(const Entry& entry);
+  void tell_activity(Writer& writer);
   void hear(const std::vector<std::byte>& message, int from);
   void answer(Links& links);
   void perform(Response response);
+  void learn_schedule(const Response& response);
   void perform_together(std::uint64_t number, std::vector<Work>& works);
+  void perform_on_cards(const Group& group, std::vector<Work>& works);
   void change_sets(const Signature& call);
-  void record(const Entry& entry, std::int64_t begin, std::int64_t end);
+  void record(const std::vector<PerformedPhase>& phases, std::int64_t end);
   void refuse(const Response& response);
   void fail(ErrorKind kind, const std::string& message);
   std::shared_ptr<Entry> taken(int process_set, const Name& name);
@@ -101,15 +114,18 @@ class Controller final : public Collectives {
   const std::unique_ptr<Transport> transport_;
   const Options options_;
   Spans spans_;
+  Channels channels_;  // of the communication thread
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::shared_ptr<Entry>> submitted_;   // not yet told
+  std::deque<Entries> submitted_;                  // not yet told; those submitted at once together
   std::map<Key, std::shared_ptr<Entry>> entries_;  // under way
-  std::map<std::uint64_t, std::vector<std::shared_ptr<Entry>>> tickets_;
+  std::map<std::uint64_t, Entries> tickets_;
   std::uint64_t next_ticket_ = 1;
   std::map<std::pair<int, std::string>, std::uint64_t> occurrences_;
   std::map<int, std::vector<int>> sets_;
+  Device card_{Device::Kind::Cuda, 0};  // what elements on cards are exchanged by: that of the first of them
+  bool has_card_ = false;
   std::optional<Name> waiting_;  // what the program waits for, once it has for a while
   bool is_waiting_told_ = true;
   bool is_leaving_ = false, has_ended_ = false;
@@ -117,14 +133,18 @@ class Controller final : public Collectives {
   bool is_report_wanted_ = false;
   std::vector<std::string> report_;
 
+  static constexpr std::chrono::milliseconds kBeat{1000};  // between signs of life
+
   // Of the communication thread alone.
   std::optional<Coordinator> coordinator_;  // of rank 0
   std::deque<Response> responses_;
-  std::vector<std::shared_ptr<Entry>>
-      performing_;  // no longer among the entries; null of what others submitted
+  Entries performing_;  // no longer among the entries; null of what others submitted
   std::unordered_map<std::string, std::uint64_t> known_ids_;  // by what this rank says
   std::unordered_map<std::uint64_t, Agreement> known_;
+  std::unordered_map<std::string, std::uint64_t> schedule_numbers_;  // by what this rank says of all of it
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> schedules_;  // ids, in order
   Clock::time_point told_at_{};
+  std::string told_activity_;
   bool is_leave_told_ = false, has_goodbye_ = false;
 
   std::thread thread_;

@@ -23,8 +23,7 @@ std::string key_of(const Name& name, const Submissions& submitted) {
   for (const auto& each : submitted) {
     if (each) write(writer, *each);
   }
-  const std::vector<std::byte> bytes = writer.take();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return writer.text();
 }
 
 }  // namespace
@@ -37,11 +36,21 @@ Coordinator::Coordinator(int size, Settings settings)
   for (Rank& each : ranks_) each.heard = Clock::now();
 }
 
+std::size_t Coordinator::place_in(int process_set, int rank) const {
+  const std::vector<int>& in = members(process_set);
+  return static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
+}
+
 Coordinator::Pending& Coordinator::pending(const Name& name, int process_set, Clock::time_point now) {
   const auto found = by_name_.find({process_set, name});
   if (found != by_name_.end()) return *found->second;
   const std::size_t count = members(process_set).size();
-  pending_.push_back({name, process_set, Submissions(count), std::vector<std::uint64_t>(count, 0), now});
+  pending_.push_back({.name = name,
+                      .process_set = process_set,
+                      .submitted = Submissions(count),
+                      .ids = std::vector<std::uint64_t>(count, 0),
+                      .together = std::vector<std::shared_ptr<const Names>>(count),
+                      .since = now});
   by_name_[{process_set, name}] = std::prev(pending_.end());
   return pending_.back();
 }
@@ -52,9 +61,7 @@ void Coordinator::submit(int rank, const Name& name, Signature signature, Clock:
 
 void Coordinator::submit_known(int rank, std::uint64_t id, std::uint64_t occurrence, Clock::time_point now) {
   const Known& known = known_.at(id);
-  const std::vector<int>& in = members(known.process_set);
-  const auto place = static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
-  add(rank, {known.base, occurrence}, id, *known.submitted[place], now);
+  add(rank, {known.base, occurrence}, id, *known.submitted[place_in(known.process_set, rank)], now);
 }
 
 void Coordinator::add(int rank, const Name& name, std::uint64_t id, Signature signature,
@@ -62,22 +69,29 @@ void Coordinator::add(int rank, const Name& name, std::uint64_t id, Signature si
   is_changed_ = true;
   Rank& from = ranks_[static_cast<std::size_t>(rank)];
   from.waiting.reset();
+  from.activity.clear();
   from.last = described(name, signature);
   if (signature.kind == Kind::Join) {
     from.has_joined = true;
     joined_order_.push_back(rank);
     return;
   }
-  const std::vector<int>& in = members(signature.process_set);
-  const auto place = static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
+  const std::size_t place = place_in(signature.process_set, rank);
+  expand_those_with(signature.process_set, name);
   Pending& each = pending(name, signature.process_set, now);
   each.submitted[place] = std::move(signature);
   each.ids[place] = id;
+  each.together[place] = from.together;
+  if (from.together) from.together->push_back(name);
 }
 
 void Coordinator::set_waiting(int rank, std::optional<Name> name) {
   is_changed_ = true;
   ranks_[static_cast<std::size_t>(rank)].waiting = std::move(name);
+}
+
+void Coordinator::set_activity(int rank, std::string activity) {
+  ranks_[static_cast<std::size_t>(rank)].activity = std::move(activity);
 }
 
 void Coordinator::leave(int rank) {
@@ -111,6 +125,9 @@ std::vector<int> Coordinator::gone(const Pending& each) const {
 std::vector<Response> Coordinator::take() {
   std::vector<Response> responses;
   if (!std::exchange(is_changed_, false)) return responses;
+  take_schedules(responses);
+  if (can_none_go_on()) expand_all();
+  take_together(responses);
   take_complete(responses);
   take_joins(responses);
   take_stuck(responses);
@@ -185,13 +202,21 @@ const Agreement& Coordinator::agreement_of(const Performed& each) const {
   return each.agreement ? *each.agreement : known_.at(each.id).agreement;
 }
 
+std::size_t Coordinator::bytes_of(const Response& response) const {
+  std::size_t bytes = 0;
+  for (const Performed& each : response.performed)
+    for (const TensorSpec& spec : agreement_of(each).call.tensors) bytes += spec.bytes();
+  return bytes;
+}
+
 // Allreduces that are alike share a buffer; what the elements come to does not depend on it.
 void Coordinator::fuse(std::vector<Response>& responses, Response response) {
   if (!response.is_refusal()) {
     const Agreement& wanted = agreement_of(response.performed.front());
-    for (const TensorSpec& spec : wanted.call.tensors) response.bytes += spec.bytes();
+    response.bytes = bytes_of(response);
     for (Response& other : responses) {
-      if (other.is_refusal() || !can_share_buffer(agreement_of(other.performed.front()), wanted)) continue;
+      if (other.is_refusal() || other.schedule != 0) continue;
+      if (!can_share_buffer(agreement_of(other.performed.front()), wanted)) continue;
       if (other.bytes + response.bytes > settings_.fusion_bytes) continue;
       other.performed.push_back(std::move(response.performed.front()));
       other.bytes += response.bytes;

@@ -11,11 +11,9 @@
 namespace kiln::dist {
 
 std::string described(const Name& name, const Signature& signature) {
-  if (name.base.starts_with("dist."))
-    return spoken_name(signature) + (signature.place.empty() ? "" : fmt::format(" ({})", signature.place));
-  std::string text = spoken_name(signature) + " " + name.text();
-  if (name.occurrence == 0 && !signature.place.empty()) text += fmt::format(" ({})", signature.place);
-  return text;
+  const bool says_place = name.occurrence > 0 && !name.says_nothing();
+  const std::string place = says_place || signature.place.empty() ? "" : " (" + signature.place + ")";
+  return titled(name, signature) + place;
 }
 
 Refusal ended_refusal(const Name& name, const Signature& first, const std::vector<int>& ended) {
@@ -55,7 +53,7 @@ void Coordinator::take_stuck(std::vector<Response>& responses) {
     parts.push_back(fmt::format("rank {} {}", i,
                                 who.has_left     ? "has ended"
                                 : who.has_joined ? "has joined"
-                                                 : "waits for " + who.last));
+                                                 : "waits for " + awaited(static_cast<int>(i))));
   }
   const Refusal refusal{
       ErrorKind::Value, fmt::format("no rank can go on: {}", fmt::join(parts, ", ")),
@@ -78,12 +76,30 @@ std::string Coordinator::whereabouts(int rank, Clock::time_point now) const {
   const auto silent = duration_cast<seconds>(now - who.heard).count();
   if (rank != 0 && silent >= 3)
     return fmt::format("rank {} has given no sign of life for {} s", rank, silent);
-  if (who.waiting) return fmt::format("rank {} waits for {}", rank, who.last);
-  if (who.last.empty()) return fmt::format("rank {} has called no collective yet", rank);
+  if (who.waiting) return fmt::format("rank {} waits for {}", rank, awaited(rank));
+  const std::string since =
+      who.last.empty() ? "has called no collective yet" : "called " + who.last + " before that";
+  if (!who.activity.empty()) return fmt::format("rank {} {} and {}", rank, who.activity, since);
+  if (who.last.empty()) return fmt::format("rank {} {}", rank, since);
   return fmt::format("rank {} runs since it called {}", rank, who.last);
 }
 
+// What a waiting rank's program is at, of all that it may have submitted.
+std::string Coordinator::awaited(int rank) const {
+  const Rank& who = ranks_[static_cast<std::size_t>(rank)];
+  for (const Pending& each : pending_) {
+    const std::vector<int>& in = members(each.process_set);
+    const auto place = static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
+    if (each.name == *who.waiting && place < in.size() && each.submitted[place])
+      return described(each.name, *each.submitted[place]);
+  }
+  return who.last;
+}
+
 std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {
+  for (auto& [number, schedule] : schedules_) {
+    if (schedule.count > 0 && now - schedule.since >= settings_.stall) expand(schedule);
+  }
   std::vector<std::string> sentences;
   for (Pending& each : pending_) {
     if (each.is_told || now - each.since < settings_.stall) continue;
@@ -98,7 +114,17 @@ std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {
   return sentences;
 }
 
-std::vector<std::string> Coordinator::waiting(Clock::time_point now) const {
+std::chrono::milliseconds Coordinator::until_stall(Clock::time_point now) const {
+  Clock::time_point next = now + std::chrono::hours(1);
+  for (const auto& [number, schedule] : schedules_)
+    if (schedule.count > 0) next = std::min(next, schedule.since + settings_.stall);
+  for (const Pending& each : pending_)
+    if (!each.is_told) next = std::min(next, each.since + settings_.stall);
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(next - now), std::chrono::milliseconds(1));
+}
+
+std::vector<std::string> Coordinator::waiting(Clock::time_point now) {
+  expand_all();
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < ranks_.size(); ++i) lines.push_back(whereabouts(static_cast<int>(i), now));
   for (const Pending& each : pending_)

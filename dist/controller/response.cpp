@@ -4,6 +4,7 @@ namespace kiln::dist {
 
 void write(Writer& writer, const Response& response) {
   writer.put(response.number);
+  writer.put(response.schedule);
   writer.put(static_cast<std::uint32_t>(response.performed.size()));
   for (const Performed& each : response.performed) {
     writer.put(each.id);
@@ -22,6 +23,7 @@ void write(Writer& writer, const Response& response) {
 Response read_response(Reader& reader) {
   Response response;
   response.number = reader.get<std::uint64_t>();
+  response.schedule = reader.get<std::uint64_t>();
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) {
     Performed& each = response.performed.emplace_back();
     each.id = reader.get<std::uint64_t>();

@@ -23,6 +23,9 @@ struct Response {
   std::uint64_t number =
       0;  // counted over the job: it tells the messages of one response from those of another
   std::vector<Performed> performed;  // several: one buffer
+  // What ranks submitted at once has this number from now on. Without `performed`: it had it before, and all
+  // of it is performed.
+  std::uint64_t schedule = 0;
   // Else this collective fails, on all ranks that submitted it.
   Name failed;
   int failed_set = 0;
@@ -31,7 +34,7 @@ struct Response {
   std::vector<int> ranks;  // who takes part
   std::size_t bytes = 0;   // of all tensors
 
-  bool is_refusal() const { return performed.empty(); }
+  bool is_refusal() const { return performed.empty() && schedule == 0; }
 };
 
 void write(Writer& writer, const Response& response);

@@ -87,6 +87,11 @@ Signature read_signature(Reader& reader) {
   return signature;
 }
 
+void write_key(Writer& writer, const Name& name, const Signature& signature) {
+  writer.put(name.base);
+  write(writer, signature);
+}
+
 std::string spoken_name(const Signature& signature) {
   const std::string plain{name(signature.kind)};
   return signature.tensors.size() > 1 ? "grouped_" + plain : plain;

@@ -51,7 +51,9 @@ Crew::Crew(Poller& poller, const JobOptions& options, RankProcess::Show show,
       rendezvous_(poller_, has_other_hosts() ? "0.0.0.0" : "127.0.0.1", secret_,
                   {[this](const Hello& hello) { welcome(hello); },
                    [this](int number) { fault(number, "closed its connection to the launcher"); },
-                   [this](int number) { fault(number, silence_text()); }}) {
+                   [this](int number) { fault(number, silence_text()); },
+                   [this](int number, std::vector<int> others) { note_unheard(number, std::move(others)); },
+                   [this](int number) { note_ready(number); }}) {
   const int needed = is_elastic() ? options_.least : options_.size;
   if (slots_of(hosts_) < needed) {
     throw std::invalid_argument("the hosts take " + std::to_string(slots_of(hosts_)) + " ranks, not " +
@@ -75,8 +77,16 @@ Crew::Worker* Crew::find(int number) {
 std::vector<Crew::Worker*> Crew::members() const {
   std::vector<Worker*> members;
   for (const auto& worker : workers_)
-    if (worker->is_member) members.push_back(worker.get());
+    if (worker->part == Part::Member) members.push_back(worker.get());
+  std::ranges::stable_sort(members, {}, &Worker::since);
   return members;
+}
+
+std::vector<Crew::Worker*> Crew::with_coming() const {
+  std::vector<Worker*> all = members();
+  for (const auto& worker : workers_)
+    if (worker->part == Part::Coming) all.push_back(worker.get());
+  return all;
 }
 
 std::string Crew::rendezvous_addresses() const {
@@ -88,31 +98,31 @@ std::string Crew::rendezvous_addresses() const {
 }
 
 void Crew::start() {
-  fill_hosts();
-  place();
+  fill_hosts(Part::Member);
+  place(members());
   for (Worker* const worker : members()) start(*worker);
 }
 
-Crew::Worker& Crew::add(std::size_t host) {
+void Crew::add(std::size_t host, Part part) {
   auto worker = std::make_unique<Worker>();
   worker->number = static_cast<int>(workers_.size());
   worker->host = host;
-  return *workers_.emplace_back(std::move(worker));
+  worker->part = part;
+  workers_.push_back(std::move(worker));
 }
 
 // Takes in workers where there are free slots, which are yet to be started.
-void Crew::fill_hosts() {
+void Crew::fill_hosts(Part part) {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    const std::vector<Worker*> all = members();
+    const std::vector<Worker*> all = with_coming();
     const auto here = std::ranges::count(all, host, &Worker::host);
     for (int free = hosts_[host].slots - static_cast<int>(here); free > 0; --free)
-      if (static_cast<int>(members().size()) < options_.size) add(host);
+      if (static_cast<int>(with_coming().size()) < options_.size) add(host, part);
   }
 }
 
-// Gives the members their ranks: those that are there keep their order, new ones follow.
-void Crew::place() {
-  const std::vector<Worker*> all = members();
+// Gives ranks in this order.
+void Crew::place(const std::vector<Worker*>& all) {
   std::vector<std::size_t> hosts;
   for (const Worker* worker : all) hosts.push_back(worker->host);
   const std::vector<RankPlace> places = places_on(hosts);
@@ -125,7 +135,7 @@ void Crew::start(Worker& worker) {
   rank.number = worker.number;
   rank.rendezvous = rendezvous_addresses();
   rank.secret = secret_;
-  rank.epoch = epoch_;
+  rank.epoch = worker.part == Part::Member ? epoch_ : -1;
   rank.is_prompt = options_.is_prompt;
   rank.is_elastic = is_elastic();
   ChildOptions child;
@@ -149,97 +159,21 @@ void Crew::start(Worker& worker) {
   worker.process = std::make_unique<RankProcess>(poller_, worker.number, child, show_);
 }
 
-void Crew::welcome(const Hello& hello) {
-  const Worker* const worker = find(hello.rank);
-  if (worker == nullptr || !worker->is_member) return rendezvous_.drop(hello.rank);
-  if (!program_) {
-    program_ = hello;
-  } else if (program_->program != hello.program) {
-    fault(hello.rank,
-          "runs another program than rank " + std::to_string(program_->rank) + ": the files differ");
-  }
-  if (hello.epoch < epoch_) tell_epoch(*worker);
-}
-
-void Crew::fault(int number, const std::string& what) {
-  Worker* const worker = find(number);
-  if (!is_ending_ && worker != nullptr && worker->is_member && worker->process) worker->process->fault(what);
-}
-
-bool Crew::is_lost(const Worker& worker) const {
-  const RankEnd& end = worker.process->end();
-  if (end.error || !end.has_failed()) return false;
-  // An agent ends with a code of its own where the process that it started was killed, or its host is gone.
-  const bool by_agent = !is_local(worker) && end.exit_code.value_or(0) > 128;
-  return end.signal || by_agent || worker.process->has_long_been_faulty();
-}
-
-void Crew::renew() {
-  if (!is_elastic() || is_ending_) return;
-  take_out_lost();
-  if (!discovery_) return;
-  if (const auto hosts = discovery_->look()) take_hosts(*hosts);
-}
-
-void Crew::take_out_lost() {
-  std::vector<Worker*> lost;
-  std::string ranks, sentence;
-  for (Worker* const worker : members()) {
-    if (!is_lost(*worker)) continue;
-    lost.push_back(worker);
-    ranks += " " + std::to_string(worker->place.rank);
-    sentence += (sentence.empty() ? "" : ", ") + sentence_of(worker->process->end());
-  }
-  const int left = static_cast<int>(members().size() - lost.size());
-  if (lost.empty() || left < options_.least) return;
-  for (Worker* const worker : lost) {
-    worker->is_member = false;
-    worker->process->stop(SIGKILL);
-    rendezvous_.drop(worker->number);
-    --hosts_[worker->host].slots;  // another one would die there, too
-  }
-  say_(sentence + "; " + std::to_string(left) + (left == 1 ? " rank goes on" : " ranks go on"));
-  for (const Worker* const worker : members())
-    rendezvous_.tell(worker->number, {Message::Kind::Lost, std::to_string(epoch_) + ranks, sentence});
-  begin_epoch();
-}
-
-// Hosts that are new take new ranks, unless the work is about to be done: new ranks cannot meet ranks that
-// have left.
-void Crew::take_hosts(const std::vector<HostSlots>& hosts) {
-  if (!std::ranges::all_of(members(), [](const Worker* worker) { return worker->process->is_running(); }))
-    return;
-  for (const HostSlots& found : hosts) {
-    const auto known = std::ranges::find(hosts_, found.name, &HostSlots::name);
-    if (known == hosts_.end()) hosts_.push_back(found);
-  }
-  const std::size_t before = workers_.size();
-  fill_hosts();
-  if (workers_.size() == before) return;
-  say_(std::to_string(workers_.size() - before) + " more on new hosts: " + std::to_string(members().size()) +
-       " ranks go on");
-  begin_epoch();
-  for (std::size_t number = before; number < workers_.size(); ++number) start(*workers_[number]);
-}
-
-void Crew::begin_epoch() {
-  ++epoch_;
-  place();
-  for (const Worker* const worker : members()) tell_epoch(*worker);
-}
-
-void Crew::tell_epoch(const Worker& worker) {
-  rendezvous_.tell(worker.number, {Message::Kind::Epoch, std::to_string(epoch_), place_text(worker.place)});
-}
-
 bool Crew::has_failed() const {
   return std::ranges::any_of(members(),
                              [](const Worker* worker) { return worker->process->end().has_failed(); });
 }
 
 bool Crew::is_over() {
-  bool all = true;
-  for (const auto& worker : workers_) all = (!worker->process || worker->process->is_over()) && all;
+  bool members_are = true, all = true;
+  for (const auto& worker : workers_) {
+    const bool is_over = !worker->process || worker->process->is_over();
+    members_are = members_are && (is_over || worker->part != Part::Member);
+    all = all && is_over;
+  }
+  // There are no others left to meet.
+  for (const auto& worker : workers_)
+    if (members_are && worker->part == Part::Coming && worker->process) worker->process->stop(SIGKILL);
   return all;
 }
 
@@ -248,8 +182,11 @@ std::vector<RankEnd> Crew::ends() const {
   for (const auto& worker : workers_)
     if (worker->process) ends.push_back(worker->process->end());
   // Who was lost on the way is a reason for others to fail, and none for the job where they did not.
-  if (!has_failed())
-    std::erase_if(ends, [&](const RankEnd& end) { return !workers_[std::size_t(end.rank)]->is_member; });
+  const bool failed = has_failed();
+  std::erase_if(ends, [&](const RankEnd& end) {
+    const Part part = workers_[std::size_t(end.rank)]->part;
+    return part == Part::Coming || (part == Part::Gone && !failed);
+  });
   return ends;
 }
 

@@ -1,5 +1,6 @@
 #include "dist/launch/message.h"
 
+#include <sstream>
 #include <stdexcept>
 
 namespace kiln::dist {
@@ -22,6 +23,19 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
+std::vector<int> parse_numbers(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<int> numbers;
+  for (int number = 0; words >> number;) numbers.push_back(number);
+  return numbers;
+}
+
+std::string number_text(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
 std::string encode(const Message& message) {
   std::string bytes;
   append_number(bytes, static_cast<std::uint32_t>(message.key.size() + message.value.size()));
@@ -34,7 +48,7 @@ std::optional<Message> MessageReader::next() {
   if (bytes_.size() < kHead) return std::nullopt;
   const std::uint32_t length = number_at(bytes_, 0), key_length = number_at(bytes_, 5);
   const auto kind = static_cast<unsigned char>(bytes_[4]);
-  if (length > kLongest || key_length > length || kind > static_cast<unsigned char>(Message::Kind::Goodbye))
+  if (length > kLongest || key_length > length || kind > static_cast<unsigned char>(Message::Kind::Unheard))
     throw std::runtime_error("what came is no message between a launcher and its ranks");
   if (bytes_.size() < kHead + length) return std::nullopt;
   Message message{static_cast<Message::Kind>(kind), bytes_.substr(kHead, key_length),

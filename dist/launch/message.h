@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kiln::dist {
 
@@ -20,7 +21,9 @@ struct Message {
     Epoch,      // to a rank: the number of the epoch that has begun, and its place in it
     Interrupt,  // to a rank: Ctrl-C
     Stop,       // to a rank: the job has ended, and so must the rank
-    Goodbye     // from a rank: it ends as it should
+    Goodbye,    // from a rank: it ends as it should
+    Ready,      // from a rank that was started for an epoch to come: it can meet the others
+    Unheard     // from a rank: value is the numbers of the processes that it no longer hears, as "0 3"
   };
   Kind kind;
   std::string key, value;
@@ -28,6 +31,10 @@ struct Message {
 
 /// Length, kind, length of the key, key, value. Numbers are little-endian of 32 bits.
 std::string encode(const Message& message);
+
+/// "0 1 3" as numbers, up to what is none, and back.
+std::vector<int> parse_numbers(const std::string& text);
+std::string number_text(const std::vector<int>& numbers);
 
 /// Takes bytes as they arrive and gives messages as they become whole.
 class MessageReader {

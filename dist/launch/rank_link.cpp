@@ -11,7 +11,6 @@
 #include <climits>
 #include <csignal>
 #include <cstdint>
-#include <sstream>
 #include <utility>
 
 #include "dist/transport/transport.h"
@@ -24,13 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 // How long a rank has to end by itself when its job has ended.
 constexpr std::chrono::milliseconds kGrace{3000};
-
-std::vector<int> parse_numbers(const std::string& text) {
-  std::istringstream words(text);
-  std::vector<int> numbers;
-  for (int number = 0; words >> number;) numbers.push_back(number);
-  return numbers;
-}
 
 // A rank outlives its job in no case.
 void end_process() {
@@ -67,7 +59,7 @@ std::string RankLink::get(const std::string& key, std::chrono::milliseconds limi
       arrived_.wait_for(lock, limit, [&] { return values_.contains(key) || loss_ != nullptr; });
   if (const auto found = values_.find(key); found != values_.end()) return found->second;
   if (has_come) throw PeerLost(loss_->ranks, loss_->why);
-  throw PeerLost({}, "no rank has set `" + key + "` within " + std::to_string(limit.count() / 1000) + " s");
+  throw NotSet(key, limit);
 }
 
 RankLink::Epoch RankLink::newest_epoch() {
@@ -96,6 +88,12 @@ void RankLink::on_lost(LostHandler handler) {
   std::unique_lock lock(mutex_);
   handler_ = std::move(handler);
   if (loss_ && handler_) handler_(loss_->ranks, loss_->why);
+}
+
+void RankLink::tell_ready() { send({Message::Kind::Ready, {}, {}}); }
+
+void RankLink::tell_unheard(const std::vector<int>& numbers) {
+  send({Message::Kind::Unheard, {}, number_text(numbers)});
 }
 
 void RankLink::send(const Message& message) {

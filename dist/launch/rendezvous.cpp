@@ -137,6 +137,10 @@ void Rendezvous::handle(Connection& connection, const Message& message) {
       return;
     case Message::Kind::Beat:
       return;
+    case Message::Kind::Unheard:
+      return callbacks_.unheard(connection.rank, parse_numbers(message.value));
+    case Message::Kind::Ready:
+      return callbacks_.ready(connection.rank);
     case Message::Kind::Goodbye:
       connection.said_goodbye = true;
       return;
@@ -174,6 +178,12 @@ void Rendezvous::tell(int rank, const Message& message) {
 void Rendezvous::tell_all(const Message& message) {
   for (const auto& connection : connections_)
     if (connection->rank >= 0) send(*connection, message);
+}
+
+std::optional<std::chrono::milliseconds> Rendezvous::silence_of(int rank) const {
+  const Connection* const connection = of_rank(rank);
+  if (connection == nullptr) return std::nullopt;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - connection->heard);
 }
 
 void Rendezvous::drop(int rank) {

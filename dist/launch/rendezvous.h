@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,10 @@ class Rendezvous {
   /// What the launcher does when ranks come and go. All are called within `Poller::run_once` or `tick`.
   struct Callbacks {
     std::function<void(const Hello&)> joined;
-    std::function<void(int rank)> disconnected;  // without a goodbye
-    std::function<void(int rank)> silent;        // no sign of life for `longest_silence`
+    std::function<void(int rank)> disconnected;                      // without a goodbye
+    std::function<void(int rank)> silent;                            // no sign of life for `longest_silence`
+    std::function<void(int rank, std::vector<int> others)> unheard;  // by the rank, any more
+    std::function<void(int rank)> ready;                             // to meet the others in an epoch to come
   };
 
   /// Listens at `host`. Who does not know `secret` is not heard. Throws std::runtime_error.
@@ -50,6 +53,8 @@ class Rendezvous {
   /// To one rank, where it is connected.
   void tell(int rank, const Message& message);
   void tell_all(const Message& message);
+  /// For how long nothing was heard of a rank; nothing where it is not connected.
+  std::optional<std::chrono::milliseconds> silence_of(int rank) const;
   /// Closes the connection of a rank that is no longer part of the job.
   void drop(int rank);
   /// Sends signs of life, and looks for ranks that gave none. To be called about once a second.

@@ -26,9 +26,9 @@ struct FreeAddresses {
 };
 using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
 
-Addresses resolve(const std::string& host, const std::string& port, int flags) {
+Addresses resolve(const std::string& host, const std::string& port, int flags, int type = SOCK_STREAM) {
   addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_socktype = type;
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &found); error != 0)
@@ -63,11 +63,16 @@ int connect_within(int socket, const addrinfo& to, std::chrono::milliseconds lim
   return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-Descriptor connect_to(const std::string& address) {
+// Of "host:port".
+Addresses resolve_address(const std::string& address, int type) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string::npos)
     throw std::runtime_error("`" + address + "` is no address of the form host:port");
-  const Addresses addresses = resolve(address.substr(0, colon), address.substr(colon + 1), 0);
+  return resolve(address.substr(0, colon), address.substr(colon + 1), 0, type);
+}
+
+Descriptor connect_to(const std::string& address) {
+  const Addresses addresses = resolve_address(address, SOCK_STREAM);
   Descriptor socket(::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int error = connect_within(socket.get(), *addresses, std::chrono::seconds(3));
   if (error != 0) throw std::runtime_error("cannot reach " + address + ": " + std::strerror(error));
@@ -98,6 +103,22 @@ Descriptor listen_at(const std::string& host) {
       listen(socket.get(), SOMAXCONN) != 0)
     throw std::runtime_error("cannot listen at " + host + ": " + std::strerror(errno));
   return socket;
+}
+
+Descriptor bind_datagrams(const std::string& host) {
+  const Addresses addresses = resolve(host, "0", AI_PASSIVE, SOCK_DGRAM);
+  Descriptor socket(::socket(addresses->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0 || bind(socket.get(), addresses->ai_addr, addresses->ai_addrlen) != 0)
+    throw std::runtime_error("no datagrams at " + host + ": " + std::strerror(errno));
+  return socket;
+}
+
+SocketAddress datagram_address(const std::string& address) {
+  const Addresses addresses = resolve_address(address, SOCK_DGRAM);
+  SocketAddress found;
+  std::memcpy(&found.name, addresses->ai_addr, addresses->ai_addrlen);
+  found.length = addresses->ai_addrlen;
+  return found;
 }
 
 int port_of(const Descriptor& socket) {

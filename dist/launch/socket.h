@@ -2,6 +2,8 @@
 // addresses.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +34,15 @@ int port_of(const Descriptor& socket);
 std::string own_address(const Descriptor& socket);
 /// The addresses of this host that others may reach, without that of the host for itself.
 std::vector<std::string> host_addresses();
+/// Where a datagram goes.
+struct SocketAddress {
+  sockaddr_storage name{};
+  socklen_t length = 0;
+};
+/// A socket for datagrams at `host`, on a port that the system chose. Throws std::runtime_error.
+Descriptor bind_datagrams(const std::string& host);
+/// Of "host:port", as a number and a port. Throws std::runtime_error.
+SocketAddress datagram_address(const std::string& address);
 /// Connects to the first of "host:port,host:port,…" that answers within a few seconds. Throws
 /// std::runtime_error, which says where to and why not.
 Descriptor connect_to_any(const std::string& addresses);

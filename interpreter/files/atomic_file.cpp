@@ -100,11 +100,15 @@ void AtomicFile::sync() {
 }
 
 void AtomicFile::commit() {
-  if (!temporary_.empty()) sync();
+  const bool is_part = !temporary_.empty();
+  if (is_part) {
+    sync();
+    // The descriptor has the lock until the part has its new name: other processes sweep away unlocked parts.
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+    temporary_.clear();
+  }
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) fail(errno);
-  if (temporary_.empty()) return;
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
-  temporary_.clear();
+  if (!is_part) return;
   const fs::path folder = fs::path(target_).parent_path();
   const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;

@@ -76,8 +76,10 @@ PartFile make_part_file(const std::string& target) {
     part.descriptor = ::open(part.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (part.descriptor < 0 && errno == EEXIST) continue;  // of a process that had this number before
     if (part.descriptor < 0) return part;
-    // Some file systems have no locks; there nobody gets one, and no part is taken for left.
-    static_cast<void>(::flock(part.descriptor, LOCK_EX | LOCK_NB));
+    // A process that sweeps may have the lock for the moment in which it removes the part, so this one waits.
+    // Some file systems have no locks; there no process gets one, and no part is taken for left.
+    while (::flock(part.descriptor, LOCK_EX) != 0 && errno == EINTR) {
+    }
     struct stat status{};
     if (::fstat(part.descriptor, &status) == 0 && status.st_nlink > 0) return part;
     ::close(part.descriptor);  // somebody swept between the two calls

@@ -7,6 +7,7 @@
 #include "dist/launch/rank.h"
 #include "interpreter/shadow.h"
 #include "tensor/collective.h"
+#include "tensor/timeline.h"
 #include "tensor/warning.h"
 
 namespace kiln::interp {
@@ -14,6 +15,7 @@ namespace {
 
 struct Job {
   kiln::dist::RankPlace place;
+  std::unique_ptr<kiln::timeline::PhaseWatch> phases;
   std::unique_ptr<kiln::dist::Controller> controller;
 };
 
@@ -22,9 +24,20 @@ Job& job() {
   return only;
 }
 
-kiln::dist::Controller::Options options() {
+// Other ranks may wait while this one compiles.
+std::string activity(const kiln::timeline::PhaseWatch& phases) {
+  using kiln::timeline::Kind;
+  for (const kiln::timeline::Phase& phase : phases.open()) {
+    if (phase.kind == Kind::Capture || phase.kind == Kind::Compile || phase.kind == Kind::Wait)
+      return "compiles `" + phase.name + "`";
+  }
+  return "";
+}
+
+kiln::dist::Controller::Options options(const kiln::timeline::PhaseWatch& phases) {
   return {kiln::dist::Settings::from_environment(),
-          [](const std::string& sentence) { kiln::warn("dist: " + sentence); }};
+          [](const std::string& sentence) { kiln::warn("dist: " + sentence); },
+          [&phases] { return activity(phases); }};
 }
 
 }  // namespace
@@ -34,7 +47,9 @@ void join_ranks() {
   try {
     kiln::dist::Membership joined = kiln::dist::join_job();
     job().place = joined.place;
-    job().controller = std::make_unique<kiln::dist::Controller>(std::move(joined.transport), options());
+    job().phases = std::make_unique<kiln::timeline::PhaseWatch>();
+    job().controller =
+        std::make_unique<kiln::dist::Controller>(std::move(joined.transport), options(*job().phases));
   } catch (const kiln::dist::PeerLost& lost) {
     throw kiln::OpError(kiln::ErrorKind::RanksLost, lost.what());
   } catch (const std::runtime_error& error) {
@@ -48,13 +63,14 @@ void leave_ranks(bool together) {
   if (together) job().controller->leave();
   kiln::set_collectives(nullptr);
   job().controller.reset();
+  job().phases.reset();
 }
 
 kiln::dist::Controller* rank_controller() { return job().controller.get(); }
 
 kiln::dist::Controller& joined_controller() {
-  shadow::need_run();
   if (job().controller) return *job().controller;
+  shadow::need_run();
   throw kiln::OpError(kiln::ErrorKind::Value, "this process has not joined the ranks of a job yet", {},
                       "call `dist.init()` first");
 }

@@ -15,7 +15,7 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/collective.h"
 #include "tensor/host_view.h"
-#include "tensor/tape/early_hook.h"
+#include "tensor/tape/backward_watch.h"
 #include "tensor/warning.h"
 
 namespace kiln::interp {
@@ -57,7 +57,11 @@ Value warn(Interpreter& interpreter, Args a) {
   return {};
 }
 
-Value is_joined(Interpreter&, Args) { return rank_controller() != nullptr; }
+// A check does not join, so it cannot tell whether the program has.
+Value is_joined(Interpreter&, Args) {
+  if (rank_controller() == nullptr) shadow::need_run();
+  return rank_controller() != nullptr;
+}
 
 Value places(Interpreter&, Args) {
   joined_controller();
@@ -79,14 +83,6 @@ Value place(Interpreter& interpreter, Args) {
   const auto at = span.file->locate(span.begin);
   const std::string file = std::filesystem::path(span.file->name()).filename().string();
   return Value(fmt::format("{}:{}:{}", file, at.line, at.column));
-}
-
-Value add_hook(Interpreter& interpreter, Args a) {
-  kiln::tape::add_early_hook(
-      tensor_argument(a[0], "x"),
-      kiln::holding([](Interpreter* own, const Value& f, const kiln::Tensor& x) { own->call(f, {Value(x)}); },
-                    &interpreter, a[1]));
-  return {};
 }
 
 kiln::Collective::Kind kind_argument(const Value& v) {
@@ -175,15 +171,29 @@ Value unpack(Interpreter&, Args a) {
 
 Value has_transport(Interpreter&, Args a) { return kiln::dist::has_transport(text_argument(a[0], "name")); }
 Value transport(Interpreter&, Args) { return Value(joined_controller().transport_name()); }
+Value uses_nccl(Interpreter&, Args) { return joined_controller().channels().uses_nccl(); }
+
+// Backward passes stand beside what is done with other ranks. They are of the program's thread.
+void record_backward(bool begins) {
+  static std::int64_t begin = 0;
+  static int depth = 0;  // compiled backward graphs run within those of the tape
+  if (begins) {
+    if (depth++ == 0) begin = kiln::dist::microseconds_now();
+  } else if (--depth == 0 && rank_controller() != nullptr) {
+    rank_controller()->spans().add({"backward", "backward", begin, kiln::dist::microseconds_now()});
+  }
+}
 
 Value record(Interpreter&, Args) {
   shadow::leave();
   joined_controller().spans().start();
+  kiln::set_backward_watch(record_backward);
   return {};
 }
 
 Value recorded(Interpreter&, Args) {
   shadow::leave();
+  kiln::set_backward_watch(nullptr);
   std::vector<Value> rows;
   for (const auto& span : joined_controller().spans().stop())
     rows.push_back(tuple_value({Value(span.name), Value(span.phase), span.begin, span.end}));
@@ -210,11 +220,6 @@ constexpr NativeDef kNatives[] = {
     {"dist_members(process_set=0)", "The ranks of a set.", members},
     {"dist_place()",
      "Where the program is, as collectives are called that have no name: \"train.kiln:41:7\".", place},
-    {"dist_hook(x, f)",
-     "Calls f with this leaf after its `grad` was added to, but not within compiled code: f only begins "
-     "sooner what the "
-     "program does in any case.",
-     add_hook},
     {"dist_start(kind, x, process_set, name, place, root=0, splits=none, rows=0, prescale=1.0, "
      "postscale=1.0)",
      "Begins a collective of a kind, \"all rows\", \"root\", \"exchange\" or \"share\"; gives a ticket for "
@@ -231,9 +236,10 @@ constexpr NativeDef kNatives[] = {
      "The value that `dist_pack` was given.\n>>> dist_unpack(dist_pack([1, (\"a\", 2.5), none]))\n[1, ('a', "
      "2.5), none]",
      unpack},
-    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\" or \"shm\" here?",
+    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\", \"shm\" or \"nccl\" here?",
      has_transport},
     {"dist_transport()", "What connects the ranks of this job.", transport},
+    {"dist_uses_nccl()", "`dist.nccl_enabled`.", uses_nccl},
     {"dist_record()", "Begins to record what collectives take time.", record},
     {"dist_recorded()", "Ends the recording: a list of (name, phase, begin, end), in microseconds.",
      recorded},

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -102,6 +103,13 @@ Value clock(Interpreter&, Args) {
   return std::chrono::duration<double>(now).count();
 }
 
+Value process_time(Interpreter&, Args) {
+  shadow::leave();
+  timespec used{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
 // In short naps, so that Ctrl-C is heard.
 Value sleep(Interpreter& interpreter, Args a) {
   shadow::leave();
@@ -175,6 +183,8 @@ constexpr NativeDef kNatives[] = {
     {"exit(code=0)", "Ends the program.", exit},
     {"time()", "Seconds since 1970.", time},
     {"clock()", "Seconds of a clock that never jumps, for measuring.", clock},
+    {"process_time()", "Seconds for which processors have worked for this program, all threads together.",
+     process_time},
     {"sleep(seconds)", "Waits.", sleep},
     {"breakpoint()",
      "Stops the program: shows by which calls it came there, and runs what is typed with the variables of "

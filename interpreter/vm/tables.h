@@ -15,6 +15,7 @@ std::span<const NativeDef> jacobian_natives();      // jvp jacrev jacfwd hessian
 std::span<const NativeDef> vmap_natives();
 std::span<const NativeDef> module_state_natives();  // functional_call functionalize checkpoint …
 std::span<const NativeDef> graph_natives();         // parse_graph
+std::span<const NativeDef> onnx_import_natives();   // import_onnx run_onnx
 std::span<const NativeDef> compile_natives();       // jit eager
 std::span<const NativeDef> graph_call_natives();    // graphs compile_info run_pass diff_graphs
 std::span<const NativeDef> onnx_export_natives();   // export

@@ -76,8 +76,7 @@ Tensors narrow_body(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor select_into(const Tensor& base, const Tensor& piece, const Attrs& attrs) {
-  return ops::select_scatter(base, piece, dim_attr(attrs, "dim", base.rank()),
-                             attrs.get<std::int64_t>("index"));
+  return ops::select_scatter(base, piece, dim_attr(attrs, "dim", base.rank()), attrs.get<Dim>("index"));
 }
 Tensor select_undo(const Tensor& base, const Tensor& updated, const Attrs& attrs, int) {
   return select_into(base, updated, attrs);

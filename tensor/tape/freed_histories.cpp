@@ -44,13 +44,12 @@ bool is_leaf_for_hooks(const Tensor& x) {
   return meta != nullptr && meta->leaf && !meta->retained;
 }
 
-// Calls f(id) for each hook of a leaf that captured code runs, too, in their order.
+// Calls f(id) for each hook of a leaf, in their order.
 template <class F>
 void each_hook_of_leaf(const Tensor& x, F&& f) {
   const Node& node = *history(x).node;
   each_hook(node, [&f](const HookEntry& each) { f(each.id); });
-  for (const LeafNode::Numbered& each : static_cast<const LeafNode&>(node).post_hooks())
-    if (!each.is_early) f(each.id);
+  for (const LeafNode::Numbered& each : static_cast<const LeafNode&>(node).post_hooks()) f(each.id);
 }
 
 }  // namespace
@@ -65,8 +64,7 @@ Reach reach_of(std::span<const Tensor> tensors, std::uint64_t since) {
     if (node.is_leaf()) {
       const auto& leaf = static_cast<const LeafNode&>(node);
       each_hook(leaf, [&reach](const HookEntry& each) { reach.hooks.push_back(each.run); });
-      for (const LeafNode::Numbered& each : leaf.post_hooks())
-        if (!each.is_early) reach.post_hooks.push_back(each.run);
+      for (const LeafNode::Numbered& each : leaf.post_hooks()) reach.post_hooks.push_back(each.run);
       if (Tensor x = leaf.leaf()) reach.leaves.push_back(std::move(x));
       return false;
     }

@@ -67,7 +67,6 @@ void LeafNode::accumulate(const Tensor& grad, bool record) {
   add_to_gradient(x, grad, record);
   // By index: a hook may add another.
   for (std::size_t i = 0; i < post_hooks_.size(); ++i) {
-    if (post_hooks_[i].is_early && is_captured()) continue;
     const PostHook hook = post_hooks_[i].run;
     hook(x);
   }
@@ -77,10 +76,6 @@ void LeafNode::visit_kept(ReferenceVisitor& visitor) const { kiln::visit_referen
 
 void LeafNode::remove_post_hook(int id) {
   std::erase_if(post_hooks_, [id](const Numbered& hook) { return hook.id == id; });
-}
-
-void LeafNode::mark_early(int id) {
-  for (Numbered& hook : post_hooks_) hook.is_early = hook.is_early || hook.id == id;
 }
 
 void LeafNode::move_hooks_to(LeafNode& next) {

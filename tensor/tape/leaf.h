@@ -22,17 +22,14 @@ class LeafNode final : public Node {
   struct Numbered {
     int id;
     PostHook run;
-    bool is_early = false;  // captured code leaves it out
     void visit_references(ReferenceVisitor& visitor) const { run.visit_references(visitor); }
   };
   const std::vector<Numbered>& post_hooks() const { return post_hooks_; }
 
   // Adds into the leaf's grad; does nothing when the leaf is gone. `record`: the sum gets a history.
   void accumulate(const Tensor& grad, bool record);
-  void add_post_hook(int id, PostHook hook) { post_hooks_.push_back({id, std::move(hook), false}); }
+  void add_post_hook(int id, PostHook hook) { post_hooks_.push_back({id, std::move(hook)}); }
   void remove_post_hook(int id);
-  // What this hook does, the program does later in any case: captured code leaves it out.
-  void mark_early(int id);
   void forget_leaf() {
     const std::lock_guard lock(mutex_);
     leaf_ = nullptr;

@@ -111,9 +111,11 @@ TEST_CASE("a rank that has ended is missing for ever", "[controller]") {
   });
 }
 
-TEST_CASE("a stall names who is missing", "[controller]") {
+TEST_CASE("a stall names who is missing, and what it does", "[controller]") {
+  const bool is_known = GENERATE(false, true);
   Controller::Options options;
   options.settings.stall = std::chrono::milliseconds(30);
+  if (is_known) options.activity = [] { return "compiles `f`"; };
   std::mutex mutex;
   std::string told;
   options.warn = [&](const std::string& sentence) {
@@ -130,7 +132,9 @@ TEST_CASE("a stall names who is missing", "[controller]") {
     ranks.run(allreduce_of(tensor_of({1}, {1}), "second"));
   });
   CHECK(told.starts_with("allreduce `second` (train.kiln:4) waits for rank 1 since "));
-  CHECK(told.ends_with("s: rank 1 runs since it called allreduce `first` (train.kiln:4)"));
+  CHECK(told.ends_with(is_known
+                           ? "s: rank 1 compiles `f` and called allreduce `first` (train.kiln:4) before that"
+                           : "s: rank 1 runs since it called allreduce `first` (train.kiln:4)"));
 }
 
 TEST_CASE("who has joined stands in with what changes nothing", "[controller]") {

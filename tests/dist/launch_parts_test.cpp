@@ -9,6 +9,7 @@
 #include "dist/launch/message.h"
 #include "dist/launch/rank_place.h"
 #include "dist/launch/remote_command.h"
+#include "dist/launch/unheard_ranks.h"
 #include "dist/launch/verdict.h"
 
 using namespace kiln::dist;
@@ -54,6 +55,33 @@ TEST_CASE("messages survive being cut anywhere", "[launch]") {
   CHECK(messages[2].key == std::string("\0\n", 2));
   reader.feed("GET / HTTP/1.1\r\n");
   CHECK_THROWS_AS(reader.next(), std::runtime_error);
+}
+
+TEST_CASE("of ranks that do not reach each other some leave, so that the rest do", "[launch]") {
+  using Clock = UnheardRanks::Clock;
+  const Clock::time_point begin{};
+  const auto leavers = [&](const std::vector<std::pair<int, std::vector<int>>>& reports, int silent = -1) {
+    UnheardRanks unheard;
+    for (const auto& [rank, others] : reports) unheard.note(rank, others, begin);
+    std::vector<std::pair<int, int>> found;
+    for (const auto& each : unheard.leavers(begin + std::chrono::seconds(1), std::chrono::seconds(1),
+                                            [&](int rank) { return rank == silent; }))
+      found.emplace_back(each.rank, each.unreached);
+    return found;
+  };
+  using Found = std::vector<std::pair<int, int>>;
+  CHECK(leavers({}) == Found{});
+  CHECK(leavers({{1, {2}}}) == Found{{2, 1}});
+  CHECK(leavers({{2, {1}}, {1, {2}}}) == Found{{2, 1}});
+  // Rank 0 is the one that reaches none of the others.
+  CHECK(leavers({{1, {0}}, {2, {0}}}) == Found{{0, 1}});
+  CHECK(leavers({{0, {2, 3}}, {1, {2, 3}}}) == Found{{3, 0}, {2, 0}});
+  // Who is gone for the launcher as well is no reason for others to leave.
+  CHECK(leavers({{0, {1}}, {2, {1}}}, 1) == Found{});
+  CHECK(leavers({{1, {2}}, {1, {}}}) == Found{});
+  UnheardRanks unheard;
+  unheard.note(0, {1}, begin);
+  CHECK(unheard.leavers(begin, std::chrono::seconds(1), [](int) { return false; }).empty());
 }
 
 TEST_CASE("a stream is cut into whole lines", "[launch]") {

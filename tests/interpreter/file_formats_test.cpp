@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/files/formats.h"
 #include "interpreter/files/gzip.h"
+#include "interpreter/files/part_file.h"
 #include "lang/diagnostic.h"
 #include "tensor/functions.h"
 #include "tests/effort.h"
@@ -367,6 +369,26 @@ TEST_CASE("what a killed process left is removed by the next save, and nothing e
   save("z");
   CHECK(fs::is_symlink(left));
   CHECK(fs::is_fifo(used));
+}
+
+TEST_CASE("a save goes on while another process looks for what was left in the folder") {
+  const Folder folder;
+  const pid_t sweeper = ::fork();
+  if (sweeper == 0) {
+    // Looks at a folder are far apart in time, so this process spells its name in a thousand ways.
+    for (std::string spelled = folder / "";; spelled += "./") {
+      if (spelled.size() > 2000) spelled = folder / "";
+      sweep_part_files(spelled + "x");
+    }
+  }
+  for (int i = 0; i < 300; ++i) {
+    AtomicFile file(folder / "x");
+    file.text("new");
+    CHECK_NOTHROW(file.commit());
+  }
+  ::kill(sweeper, SIGKILL);
+  ::waitpid(sweeper, nullptr, 0);
+  CHECK(entries(folder) == 1);
 }
 
 TEST_CASE("a full disk is an IOError that leaves the old file") {

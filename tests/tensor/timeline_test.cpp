@@ -140,6 +140,7 @@ TEST_CASE("phases under way are seen from other threads, with the parts that are
       const Span recorded(Kind::Compile, "recorded");
       CHECK(names(watch) == "outer inner2/3 recorded ");
     }
+    CHECK(names(PhaseWatch()) == "outer ");
     CHECK(names(watch) == "outer ");
   }
   const Span after(Kind::Compile, "after");

@@ -11,12 +11,15 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "dist/algorithms/reductions.h"
+#include "dist/controller/controller.h"
 #include "dist/launch/error_mark.h"
 #include "dist/launch/rank.h"
 #include "dist/launch/remote_command.h"
+#include "tests/dist/training_step.h"
 #include "tests/dist/transport_cases.h"
 
 using namespace kiln::dist;
@@ -33,8 +36,8 @@ Group group_of_all(Transport& transport) {
 // Sums `count` ones; throws where the sum is not the number of ranks.
 void sum_ones(Transport& transport, std::size_t count) {
   std::vector<float> data(count, 1.0F);
-  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Sum,
-            std::as_writable_bytes(std::span(data)));
+  const auto bytes = std::as_writable_bytes(std::span(data));
+  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Sum, bytes, bytes);
   const auto expected = static_cast<float>(transport.size());
   if (std::ranges::any_of(data, [&](float x) { return x != expected; }))
     throw std::runtime_error("a sum is wrong");
@@ -68,8 +71,8 @@ int sum_forever(Membership& job, std::span<const std::string> arguments) {
 // Does a rank of the group see a newer epoch? All are told alike.
 bool is_outdated(Transport& transport) {
   std::vector<float> flag{has_newer_epoch() ? 1.0F : 0.0F};
-  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Max,
-            std::as_writable_bytes(std::span(flag)));
+  const auto bytes = std::as_writable_bytes(std::span(flag));
+  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Max, bytes, bytes);
   return flag[0] != 0;
 }
 
@@ -111,6 +114,17 @@ int time_sums(Membership& job, std::span<const std::string> arguments) {
   return 0;
 }
 
+// The hash of a step of training, in so many orders of arrival.
+int hash_steps(Membership& job, std::span<const std::string> arguments) {
+  const int rank = job.place.rank;
+  Controller ranks(std::move(job.transport), {Settings::from_environment(), {}});
+  const std::string hash =
+      kiln::testing::hash_of_orders(ranks, rank, static_cast<unsigned>(std::stoi(arguments[0])));
+  ranks.leave();
+  std::printf("%s\n", hash.c_str());
+  return 0;
+}
+
 int show_place(Membership& job, std::span<const std::string>) {
   const RankPlace& place = job.place;
   std::printf("%s: %d of %d, %d of %d, %d of %d\n", std::getenv("HOST"), place.rank, place.size,
@@ -120,11 +134,9 @@ int show_place(Membership& job, std::span<const std::string>) {
 
 int run(std::span<const std::string> arguments) {
   using Body = int (*)(Membership&, std::span<const std::string>);
-  static const std::map<std::string, Body> kBodies{{"cases", run_cases},
-                                                   {"place", show_place},
-                                                   {"sum", sum_forever},
-                                                   {"elastic", sum_elastic},
-                                                   {"time", time_sums}};
+  static const std::map<std::string, Body> kBodies{{"cases", run_cases},     {"place", show_place},
+                                                   {"sum", sum_forever},     {"steps", hash_steps},
+                                                   {"elastic", sum_elastic}, {"time", time_sums}};
   const RankProcessLink link(arguments.size() > 1 && arguments[0] == "differ" ? std::to_string(getpid())
                                                                               : "same");
   Membership job = join_job(std::chrono::seconds(20));
