@@ -10,6 +10,7 @@
 #include "interpreter/capture/application.h"
 #include "interpreter/host/program_call.h"
 #include "interpreter/values/code.h"
+#include "interpreter/values/unknown.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/call.h"
 #include "interpreter/vm/context.h"
@@ -280,6 +281,7 @@ class Application final : public CustomRules {
   std::vector<Tensor> take_outputs(const Value& returned) {
     several_ = items_of(returned) != nullptr;
     std::vector<Value> all = as_list(returned);
+    for (const Value& each : all) look_at(each);
     std::vector<Tensor> outputs = tensors_of(all);
     if (outputs.empty())
       raise("TypeError", fmt::format("{} must return a tensor or a tuple of tensors, it returned {}", name(),

@@ -6,6 +6,7 @@
 
 #include "jit/autodiff/differentiate.h"
 #include "jit/graph/text.h"
+#include "jit/passes/run_recipe.h"
 #include "onnx/export/constant_text.h"
 #include "onnx/export/export.h"
 #include "onnx/export/python_op.h"
@@ -103,7 +104,7 @@ std::vector<NodeProto> nodes_of(const ModelProto& model, std::string_view type) 
 
 jit::Graph joint_of(const jit::Graph& graph) {
   const jit::KeptBackward kept;
-  return jit::differentiate(graph, {true, false}).graph;
+  return jit::run_recipe(jit::recipes::kNeeded, jit::differentiate(graph, {true, false}).graph);
 }
 
 Export exported(const jit::Graph& graph, CustomForm form) {
