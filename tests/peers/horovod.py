@@ -1,7 +1,7 @@
 """Compares Kiln's collectives and training on 2 and 3 ranks with Horovod's for PyTorch, over Gloo.
 
-Deliberate differences (docs/ranks.md has the table) are asserted as such: gradients of broadcast and allgather are n times
-those of Horovod, which averages them.
+Deliberate differences (docs/ranks.md has the table) are asserted as such: Kiln's gradients are the adjoints, while Horovod
+divides those of broadcast and allgather by n, and multiplies those of reducescatter by n.
 """
 import json
 import sys
@@ -29,11 +29,11 @@ def is_known(case):
 
 
 def factor_of(case, n):
-    return n if case["call"] in ("broadcast", "allgather") else 1
+    """Of Kiln's gradient, the adjoint, to Horovod's."""
+    return {"broadcast": n, "allgather": n, "reducescatter": 1 / n}.get(case["call"], 1)
 
 
 def perform(name, case, xs, process_set, rank):
-    """Names are given, since ranks that leave out the collectives of other sets would count to other ones."""
     x = xs[0]
     common = dict(name=name, process_set=process_set)
     if case["call"] == "allgather":
