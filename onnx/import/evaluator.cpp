@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace kiln::onnx {
 namespace {
@@ -147,8 +148,10 @@ void Evaluator::run_node(const NodeProto& node, NameScope& scope) {
   try {
     results = results_of(node, scope);
   } catch (const UnknownElements& error) {
+    if (std::exchange(is_told_, true)) throw;
     throw UnknownElements(spoken(node) + ": " + error.message(), error.follows());
   } catch (const OpError& error) {
+    if (std::exchange(is_told_, true)) throw;
     throw OpError(error.kind(), spoken(node) + ": " + error.message(), {}, error.help());
   }
   for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
