@@ -37,8 +37,13 @@ onnx::ImportOptions options_of(const std::filesystem::path& path) {
 Value import_onnx(Interpreter&, Args a) {
   const std::filesystem::path path = path_argument(a[0], "path");
   onnx::ImportOptions options = options_of(path);
-  for (const auto& [name, value] : entries_of(a[1], "sizes"))
-    options.sizes[name] = int_argument(value, "sizes");
+  for (const auto& [name, value] : entries_of(a[1], "sizes")) {
+    if (value.is(Tag::List) || value.is(Tag::Tuple)) {
+      options.shapes[name] = dims_argument(value, "sizes");
+    } else {
+      options.sizes[name] = int_argument(value, "sizes");
+    }
+  }
   for (const auto& [name, value] : entries_of(a[2], "fixed"))
     options.fixed[name] = tensor_argument(value, "fixed");
   shadow::need_run();
@@ -70,12 +75,11 @@ Value run_onnx(Interpreter&, Args a) {
 constexpr NativeDef kNatives[] = {
     {"import_onnx(path, sizes=none, fixed=none)",
      "The graph of an ONNX model, whose weights each call is given beside its arguments: `parameters` has "
-     "them by "
-     "name. Sizes that the model leaves open are symbols; `sizes`, a dict of ints by name, says what they "
-     "are. "
-     "`fixed`, a dict of tensors by name, are inputs with known elements, such as shapes: the graph has no "
-     "such "
-     "arguments. Operators that Kiln does not know are one ValueError.",
+     "them by name. Sizes that the model leaves open are symbols; `sizes` says what they are: a dict of ints "
+     "by "
+     "the names of open sizes, or of lists by the names of inputs. `fixed`, a dict of tensors by name, are "
+     "inputs with known elements, such as shapes: the graph has no such arguments. Operators that Kiln does "
+     "not know are one ValueError.",
      import_onnx},
     {"run_onnx(path, *inputs)",
      "What an ONNX model gives for these inputs: a tensor, or a tuple of several. Its nodes run one by one, "

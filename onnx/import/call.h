@@ -104,6 +104,8 @@ std::span<const Operator> random_operators();
 std::span<const Operator> signal_operators();
 std::span<const Operator> order_operators();
 std::span<const Operator> training_operators();
+std::span<const Operator> linear_attention_operators();
+std::span<const Operator> block_operators();
 
 // The operator on numbers that follow sizes which are symbols; nothing where it has no such form.
 std::optional<Value> on_sizes(Call& call);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace kiln::onnx {
 namespace {
@@ -36,12 +37,15 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   static const std::map<std::pair<std::string_view, std::string_view>, const Operator*> all = [] {
     std::map<std::pair<std::string_view, std::string_view>, const Operator*> made;
     for (const std::span<const Operator> family :
-         {elementwise_operators(), logic_operators(),       activation_operators(), reduce_operators(),
-          shape_operators(),       create_operators(),      index_operators(),      order_operators(),
-          product_operators(),     convolution_operators(), pool_operators(),       norm_operators(),
-          flow_operators(),        sequence_operators(),    attention_operators(),  resize_operators(),
-          sample_operators(),      recurrent_operators(),   quantize_operators(),   random_operators(),
-          loss_operators(),        signal_operators(),      training_operators()}) {
+         {elementwise_operators(), logic_operators(),    activation_operators(),
+          reduce_operators(),      shape_operators(),    create_operators(),
+          index_operators(),       order_operators(),    product_operators(),
+          convolution_operators(), pool_operators(),     norm_operators(),
+          flow_operators(),        sequence_operators(), attention_operators(),
+          resize_operators(),      sample_operators(),   recurrent_operators(),
+          quantize_operators(),    random_operators(),   loss_operators(),
+          signal_operators(),      training_operators(), linear_attention_operators(),
+          block_operators()}) {
       for (const Operator& each : family) made.emplace(std::pair(each.domain, each.name), &each);
     }
     return made;
@@ -144,8 +148,10 @@ void Evaluator::run_node(const NodeProto& node, NameScope& scope) {
   try {
     results = results_of(node, scope);
   } catch (const UnknownElements& error) {
+    if (std::exchange(is_told_, true)) throw;
     throw UnknownElements(spoken(node) + ": " + error.message(), error.follows());
   } catch (const OpError& error) {
+    if (std::exchange(is_told_, true)) throw;
     throw OpError(error.kind(), spoken(node) + ": " + error.message(), {}, error.help());
   }
   for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {

@@ -59,6 +59,7 @@ class Evaluator {
   const ExternalData& external_;
   std::int64_t nodes_run_ = 0;
   int depth_ = 0;
+  bool is_told_ = false;  // an error names its node; those around it add nothing
 };
 
 }  // namespace kiln::onnx

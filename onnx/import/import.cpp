@@ -152,7 +152,7 @@ Values outputs_of(Evaluator& evaluator, const ModelProto& model, NameScope& scop
 Imported import_model(const ModelProto& model, const ImportOptions& options) {
   check_versions(model);
   const jit::NoLevels apart;
-  Recording recording(options.byte_limit);
+  Recording recording(options.byte_limit, false);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
   SymbolValues hints;
@@ -195,7 +195,7 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
 Values run_model(const ModelProto& model, const Values& inputs, const ImportOptions& options) {
   check_versions(model);
   const jit::NoLevels apart;
-  Recording recording(options.byte_limit);
+  Recording recording(options.byte_limit, true);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
   NameScope scope;
