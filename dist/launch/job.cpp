@@ -120,7 +120,8 @@ class Job {
 
   void end_with_failures() {
     if (Clock::now() > kill_at_) return stop(SIGKILL);
-    if (is_stopping_ || signal_ || !crew_.has_failed()) return;
+    if (is_stopping_ || signal_) return;
+    if (!crew_.has_failed()) return failed_.reset();  // of ranks that an elastic job goes on without
     if (!failed_) failed_ = Clock::now();
     if (Clock::now() - *failed_ > kHearing) stop(SIGTERM);
   }

@@ -21,6 +21,7 @@ PeerBeats::PeerBeats(Descriptor socket, const std::map<int, std::string>& peers,
       own_(token_ + std::to_string(rank)),
       report_(std::move(report)) {
   for (const auto& [peer, address] : peers) peers_[peer].address = datagram_address(address);
+  beat(Clock::now());         // others hear this rank before it does anything with them
   const HeldSignals signals;  // they are for the thread that runs the program
   thread_ = std::thread([this] { run(); });
 }
