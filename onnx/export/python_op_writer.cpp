@@ -76,6 +76,10 @@ PythonOpUse use_of(const Graph& graph, const CustomFunction& function, const Nod
     use.needs = needed(graph, function, *backward);
     return use;
   }
+  if (graph.stage == jit::Stage::Joint) {  // nothing would free its context
+    use.needs.assign(function.argument_count(), false);
+    return use;
+  }
   const jit::ProgramCall* call = function.program_call.get();
   for (std::size_t i = 0; call != nullptr && i < call->arguments.size(); ++i) {
     if (!call->arguments[i].value) use.needs.push_back(call->requires_grads[i]);

@@ -152,7 +152,7 @@ std::vector<PyObject*> run_backward(const char* name, void*, const std::vector<s
   const Lock lock;
   try {
     if (PyCapsule_IsValid(arguments.at(0), kContextName) == 0)
-      throw std::runtime_error("forward kept no context: nothing of it is to be differentiated");
+      throw std::runtime_error("forward kept no context: none of its arguments needed a gradient");
     auto* const context = static_cast<Context*>(PyCapsule_GetPointer(arguments[0], kContextName));
     Writer request;
     request.put(Request::Backward).put(context->number).put(std::uint64_t{arguments.size() - 1});

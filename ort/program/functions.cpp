@@ -100,7 +100,10 @@ Functions::Forward Functions::forward(const std::string& name, bool is_training,
   Forward made;
   made.results = tensors_of(interpreter_.call(function, given));
   interpreter_.flush();
-  if (std::any_of(made.results.begin(), made.results.end(), requires_grad)) {
+  // Also where no result is to be differentiated: the runtime asks for gradients all the same, which are
+  // zero.
+  if (std::any_of(context.arguments.begin(), context.arguments.end(),
+                  [](const Tensor& x) { return bool(x); })) {
     context.results = made.results;
     made.context = ++last_context_;
     contexts_.emplace(made.context, std::move(context));

@@ -31,7 +31,7 @@ class Functions {
   // the argument, in words.
   interp::Value constant(const jit::HostValue& value, const std::string& what);
 
-  // Results that are no tensors are left out. `context` is 0 where nothing is to be differentiated.
+  // Results that are no tensors are left out. `context` is 0 where no argument needs a gradient.
   struct Forward {
     std::uint64_t context = 0;
     std::vector<Tensor> results;

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "tensor/error.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
 #include "tensor/onnx/expression.h"
@@ -35,7 +36,10 @@ Tensor tensor_of(const OnnxInts& values) {
 DType onnx_result(std::string_view type, std::span<const OnnxValue> operands) {
   if (is_among(kGivesBool, type)) return DType::Bool;
   if (is_among(kGivesPlaces, type)) return DType::I64;
-  return operands[type == "Where" ? 1 : 0].dtype;
+  const std::size_t decisive = type == "Where" ? 1 : 0;
+  if (decisive < operands.size()) return operands[decisive].dtype;
+  throw OpError(ErrorKind::Capture,
+                "the dtype of what " + std::string(type) + " gives is not told by operands");
 }
 
 bool onnx_takes_bool(std::string_view type, std::size_t operand) {
