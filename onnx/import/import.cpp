@@ -1,6 +1,7 @@
 #include "onnx/import/import.h"
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -11,9 +12,9 @@
 namespace kiln::onnx {
 namespace {
 
-// What a symbol of the model is taken for while the graph is made. A graph is right for other sizes, too, as
-// far as its guards say.
-constexpr std::int64_t kHint = 8;
+// What a symbol of the model is taken for while the graph is made: the first of these that fits the model. A
+// graph is right for other sizes, too, as far as its guards say.
+constexpr std::int64_t kHints[] = {8, 96, 576};
 
 void check_versions(const ModelProto& model) {
   if (model.graph.has_sparse_initializers)
@@ -27,7 +28,7 @@ void check_versions(const ModelProto& model) {
 // Sizes of the inputs: numbers, or symbols with names that a graph may have.
 class Sizes {
  public:
-  explicit Sizes(const ImportOptions& options) : options_(options) {}
+  Sizes(const ImportOptions& options, std::int64_t hint) : options_(options), hint_(hint) {}
 
   // Adds the symbols of an input to `hints`.
   Dims of(const ValueInfo& input, SymbolValues& hints) {
@@ -68,11 +69,12 @@ class Sizes {
   Dim fresh(SymbolValues& hints) { return add("s" + std::to_string(count_++), hints); }
   Dim add(std::string name, SymbolValues& hints) {
     while (!taken_.insert(name).second) name += "_";
-    hints.emplace(name, kHint);
+    hints.emplace(name, hint_);
     return Dim::symbol(name);
   }
 
   const ImportOptions& options_;
+  std::int64_t hint_;
   std::map<std::string, Dim> symbols_;
   std::set<std::string> taken_;
   int count_ = 0;
@@ -147,16 +149,31 @@ Values outputs_of(Evaluator& evaluator, const ModelProto& model, NameScope& scop
   return evaluator.run_in(model.graph, scope);
 }
 
-}  // namespace
+// The graph of the results, once the scope has the inputs.
+Imported recorded(Evaluator& evaluator, const ModelProto& model, const ImportOptions& options,
+                  NameScope& scope) {
+  const Values outputs = outputs_of(evaluator, model, scope);
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    results.push_back(tensor_of(outputs[i]));
+    if (!results.back())
+      throw OpError(ErrorKind::Value,
+                    "the output '" + model.graph.outputs[i].name + "' of the model is no tensor");
+  }
+  Imported made;
+  made.graph = evaluator.recording().finish(options.name, results, made.weights);
+  return made;
+}
 
-Imported import_model(const ModelProto& model, const ImportOptions& options) {
-  check_versions(model);
+// `has_symbols` is told whether the model leaves sizes open.
+Imported import_at(const ModelProto& model, const ImportOptions& options, std::int64_t hint,
+                   bool& has_symbols) {
   const jit::NoLevels apart;
   Recording recording(options.byte_limit, false);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
   SymbolValues hints;
-  Sizes sizes(options);
+  Sizes sizes(options, hint);
   Arguments arguments;
   NameScope scope;
   for (const ValueInfo& input : model.graph.inputs) {
@@ -169,27 +186,38 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
       arguments.emplace_back(&input, sizes.of(input, hints));
     }
   }
+  has_symbols = !hints.empty();
   SymbolicRun run(&recording);
   jit::add_symbols(run, hints);
   try {
     for (const auto& [input, dims] : arguments)
       scope.set(input->name, recording.add_argument(input->name, dtype_of(input->type.element), dims));
     add_initializers(model, options, &recording, scope);
-    const Values outputs = outputs_of(evaluator, model, scope);
-    std::vector<Tensor> results;
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      results.push_back(tensor_of(outputs[i]));
-      if (!results.back())
-        throw OpError(ErrorKind::Value,
-                      "the output '" + model.graph.outputs[i].name + "' of the model is no tensor");
-    }
+    Imported made = recorded(evaluator, model, options, scope);
     check_guards(run, arguments);
-    Imported made;
-    made.graph = recording.finish(options.name, results, made.weights);
     return made;
   } catch (const UnknownElements& error) {
     explain(error);
   }
+}
+
+}  // namespace
+
+Imported import_model(const ModelProto& model, const ImportOptions& options) {
+  check_versions(model);
+  std::exception_ptr first;
+  for (const std::int64_t hint : kHints) {
+    bool has_symbols = false;
+    try {
+      return import_at(model, options, hint, has_symbols);
+    } catch (const InputsNeeded&) {
+      throw;
+    } catch (const OpError&) {
+      if (!first) first = std::current_exception();
+      if (!has_symbols) break;
+    }
+  }
+  std::rethrow_exception(first);
 }
 
 Values run_model(const ModelProto& model, const Values& inputs, const ImportOptions& options) {
