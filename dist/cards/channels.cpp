@@ -88,12 +88,19 @@ void Channels::close() {
   channels_.clear();
 }
 
+void Channels::enter(Device card) {
+  if (stream_) return;
+  stream_ = std::make_unique<cuda::SideStream>(cuda::Context::of(card));
+  card_memory_ = std::make_unique<CardMemory>(*stream_);
+  staged_memory_ = std::make_unique<StagedMemory>(*stream_, [this] { wait(nullptr); });
+}
+
 std::string Channels::why_not(Device card) {
   if (const auto refusal = cuda::refusal_of(card)) return refusal->sentence;
-  if (!stream_) {
-    stream_ = std::make_unique<cuda::SideStream>(cuda::Context::of(card));
-    card_memory_ = std::make_unique<CardMemory>(*stream_);
-    staged_memory_ = std::make_unique<StagedMemory>(*stream_, [this] { wait(nullptr); });
+  try {
+    enter(card);
+  } catch (const OpError& error) {
+    return error.message();
   }
   const auto refusal = cuda::refusal_of(cuda::nccl());
   return refusal ? refusal->sentence : "";
@@ -141,12 +148,29 @@ void Channels::perform(const Group& group, Device card, std::span<const cuda::Ev
     } else {
       perform_on_host(group, body);
     }
+  } catch (const OpError& error) {
+    drop(channel);
+    if (error.kind() == ErrorKind::Device) hear_of_losses();
+    throw;
   } catch (...) {
-    // Memory that the card may still be writing into is about to be free.
-    if (channel.transport) channel.transport->abort();
-    if (stream_) stream_->wait();
+    drop(channel);
     throw;
   }
+}
+
+// Memory that the card may still be writing into is about to be free.
+void Channels::drop(Channel& channel) {
+  if (channel.transport) channel.transport->abort();
+  if (stream_) stream_->wait();
+}
+
+// A transfer may fail because the other rank is lost, of which the host's transport hears a little later.
+// Then that is what is told.
+void Channels::hear_of_losses() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kLimit{3};
+  for (const Clock::time_point end = Clock::now() + kLimit; Clock::now() < end;)
+    host_.wait_any({}, std::chrono::milliseconds(10));
 }
 
 void Channels::perform_on_card(const Group& group, Channel& channel,
@@ -193,7 +217,8 @@ std::vector<std::string> Channels::report() const {
 
 bool Channels::uses_nccl() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(channels_, [](const auto& each) { return each.second.transport != nullptr; });
+  const auto is_direct = [](const auto& each) { return each.second.transport != nullptr; };
+  return !channels_.empty() && std::ranges::all_of(channels_, is_direct);
 }
 
 }  // namespace kiln::dist

@@ -45,6 +45,7 @@ class Channels {
   /// How sets of ranks are connected that have had elements on cards so far, and why not by NCCL: a line
   /// each.
   std::vector<std::string> report() const;
+  /// Are there such sets, and are all of them connected by NCCL?
   bool uses_nccl() const;
 
  private:
@@ -55,10 +56,13 @@ class Channels {
 
   Channel& channel_of(const Group& group, Device card);
   Channel open(const Group& group, Device card);
+  void enter(Device card);
   std::string why_not(Device card);
   void perform_on_card(const Group& group, Channel& channel, const std::function<void(const Group&)>& body);
   void perform_on_host(const Group& group, const std::function<void(const Group&)>& body);
   void wait(NcclTransport* transport);
+  void drop(Channel& channel);
+  void hear_of_losses();
 
   Transport& host_;
   // Null on a rank without a card, which may have joined.

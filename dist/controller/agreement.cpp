@@ -96,6 +96,13 @@ const Signature& first_of(const Submissions& submitted) {
                         [](const auto& each) { return each.has_value(); });
 }
 
+std::string titled(const Name& name, const Signature& signature) {
+  std::string text = spoken_name(signature);
+  if (!name.says_nothing()) text += " " + name.text();
+  if (signature.process_set != 0) text += fmt::format(" of process set {}", signature.process_set);
+  return text;
+}
+
 std::string ranks_text(const std::vector<int>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
   return fmt::format("ranks {} and {}", fmt::join(ranks.begin(), ranks.end() - 1, ", "), ranks.back());
@@ -133,8 +140,8 @@ std::variant<Agreement, Refusal> agree(const Name& name, const std::vector<int>&
     const auto differs = [&](const std::optional<Signature>& s) { return s && each.key(*s) != wanted; };
     if (std::ranges::none_of(submitted, differs)) continue;
     return Refusal{each.kind,
-                   fmt::format("{} {}: ranks ask for different {}: {}", spoken_name(first), name.text(),
-                               each.what, who_has(ranks, submitted, each.text)),
+                   fmt::format("{}: ranks ask for different {}: {}", titled(name, first), each.what,
+                               who_has(ranks, submitted, each.text)),
                    "all ranks must call a collective alike"};
   }
   if (auto refusal = refuse_joined(name, first, joined)) return *std::move(refusal);

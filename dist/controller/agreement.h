@@ -49,6 +49,8 @@ std::string who_has(const std::vector<int>& ranks, const Submissions& submitted,
                     const std::function<std::string(const Signature&)>& what);
 /// "rank 3", "ranks 0, 1 and 4"
 std::string ranks_text(const std::vector<int>& ranks);
+/// "allreduce `w`", "barrier train.kiln:7 (call 3) of process set 1"
+std::string titled(const Name& name, const Signature& signature);
 
 void write(Writer& writer, const Agreement& agreement);
 Agreement read_agreement(Reader& reader);

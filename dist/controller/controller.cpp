@@ -120,7 +120,8 @@ std::uint64_t Controller::submit(Entries entries) {
     throw OpError(ErrorKind::Value, what + " is under way already", {},
                   "wait for it by `dist.synchronize(handle)`, or give another name");
   }
-  for (const auto& entry : entries) entry->submitted_at = Clock::now();
+  const Clock::time_point now = Clock::now();
+  for (const auto& entry : entries) entry->submitted_at = now;
   submitted_.push_back(entries);
   const std::uint64_t ticket = next_ticket_++;
   tickets_[ticket] = std::move(entries);
@@ -143,6 +144,7 @@ Controller::Entries Controller::wait_for(std::uint64_t ticket) {
   const auto undone = [&] {
     return std::ranges::find_if(entries, [](const auto& each) { return !each->is_done; });
   };
+  const std::int64_t begin = microseconds_now();
   try {
     while (!changed_.wait_for(lock, kNap, [&] { return undone() == entries.end(); })) {
       check_interrupt();
@@ -153,6 +155,9 @@ Controller::Entries Controller::wait_for(std::uint64_t ticket) {
     throw;
   }
   set_waiting(std::nullopt);
+  if (spans_.are_recorded())
+    spans_.add(
+        {described(entries.front()->name, entries.front()->signature), "wait", begin, microseconds_now()});
   tickets_.erase(ticket);
   for (const auto& entry : entries) {
     if (entry->refusal) raise(*entry->refusal);

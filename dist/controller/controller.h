@@ -97,6 +97,7 @@ class Controller final : public Collectives {
   void tell(Links& links, Clock::time_point now);
   void tell_of(const Entries& together, Writer& writer);
   void tell_of(Entry& entry, Writer& writer);
+  static std::string key_of(const Entry& entry);
   void tell_activity(Writer& writer);
   void hear(const std::vector<std::byte>& message, int from);
   void answer(Links& links);
@@ -105,7 +106,7 @@ class Controller final : public Collectives {
   void perform_together(std::uint64_t number, std::vector<Work>& works);
   void perform_on_cards(const Group& group, std::vector<Work>& works);
   void change_sets(const Signature& call);
-  void record(const Entry& entry, std::int64_t begin, std::int64_t end);
+  void record(const std::vector<PerformedPhase>& phases, std::int64_t end);
   void refuse(const Response& response);
   void fail(ErrorKind kind, const std::string& message);
   std::shared_ptr<Entry> taken(int process_set, const Name& name);

@@ -102,8 +102,7 @@ void Controller::perform(Response response) {
       agreement = &known_.at(each.id);
     }
     auto entry = taken(agreement->call.process_set, {agreement->base, each.occurrence});
-    if (entry && each.id != 0 && entry->id != each.id)
-      known_ids_[key_of(entry->name, entry->signature)] = each.id;
+    if (entry && each.id != 0 && entry->id != each.id) known_ids_[key_of(*entry)] = each.id;
     Work& work = works.emplace_back();
     work.agreement = agreement;
     if (entry) {
@@ -118,23 +117,24 @@ void Controller::perform(Response response) {
 }
 
 void Controller::perform_together(std::uint64_t number, std::vector<Work>& works) {
-  const std::int64_t begin = microseconds_now();
   const Agreement& first = *works.front().agreement;
+  const PerformedPhase whole{name(first.call.kind), microseconds_now()};
   const Group group = group_of(*transport_, first, kFirstTag + number % kTags);
   if (first.call.device == name(Device::Kind::Cuda)) {
     perform_on_cards(group, works);
   } else {
     dist::perform(group, works);
   }
+  std::vector<PerformedPhase> phases = take_phases();
+  if (phases.empty()) phases.push_back(whole);
   const std::int64_t end = microseconds_now();
-  const bool are_recorded = spans_.are_recorded();
+  if (spans_.are_recorded()) record(phases, end);
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Agreement& agreement = *works[i].agreement;
     change_sets(agreement.call);
     const auto& entry = performing_[i];
     if (!entry) continue;
-    if (are_recorded) record(*entry, begin, end);
     entry->outputs = std::move(works[i].outputs);
     entry->number = agreement.call.root;
     entry->inputs.clear();
@@ -169,13 +169,40 @@ void Controller::change_sets(const Signature& call) {
   membership_changed();
 }
 
-void Controller::record(const Entry& entry, std::int64_t begin, std::int64_t end) {
+namespace {
+
+std::string text_of(const std::string& first, std::size_t count) {
+  return count > 1 ? fmt::format("{} and {} more", first, count - 1) : first;
+}
+
+}  // namespace
+
+// What shares a buffer is performed at once, and what was submitted at once was agreed on at once.
+void Controller::record(const std::vector<PerformedPhase>& phases, std::int64_t end) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
-  const auto since = duration_cast<microseconds>(Clock::now() - entry.submitted_at).count();
-  const std::string text = described(entry.name, entry.signature);
-  spans_.add({text, "negotiate", std::min(microseconds_now() - since, begin), begin});
-  spans_.add({text, std::string(name(entry.signature.kind)), begin, end});
+  struct Submission {
+    std::string first;
+    std::size_t count = 0;
+  };
+  std::map<Clock::time_point, Submission> submissions;
+  Submission all;
+  for (const auto& entry : performing_) {
+    if (!entry) continue;
+    for (Submission* const each : {&all, &submissions[entry->submitted_at]})
+      if (each->count++ == 0) each->first = described(entry->name, entry->signature);
+  }
+  if (all.count == 0) all.first = "this rank has joined, and stands in";
+  const Clock::time_point now = Clock::now();
+  const std::int64_t now_us = microseconds_now(), begin = phases.front().begin;
+  for (const auto& [at, each] : submissions) {
+    const std::int64_t since = duration_cast<microseconds>(now - at).count();
+    spans_.add({text_of(each.first, each.count), "negotiate", std::min(now_us - since, begin), begin});
+  }
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const std::int64_t next = i + 1 < phases.size() ? phases[i + 1].begin : end;
+    spans_.add({text_of(all.first, all.count), std::string(phases[i].name), phases[i].begin, next});
+  }
 }
 
 void Controller::refuse(const Response& response) {

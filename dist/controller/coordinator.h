@@ -126,7 +126,8 @@ class Coordinator {
   void fuse(std::vector<Response>& responses, Response response);
   Response refused(const Pending& each, Refusal refusal) const;
   std::string whereabouts(int rank, Clock::time_point now) const;
-  std::string awaited(int rank) const;
+  const Pending* awaited(int rank) const;  // null: nothing
+  std::string awaited_text(int rank) const;
   const Agreement& agreement_of(const Performed& each) const;
   std::size_t bytes_of(const Response& response) const;
 

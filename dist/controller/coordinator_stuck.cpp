@@ -11,11 +11,9 @@
 namespace kiln::dist {
 
 std::string described(const Name& name, const Signature& signature) {
-  if (name.base.starts_with("dist."))
-    return spoken_name(signature) + (signature.place.empty() ? "" : fmt::format(" ({})", signature.place));
-  std::string text = spoken_name(signature) + " " + name.text();
-  if (name.occurrence == 0 && !signature.place.empty()) text += fmt::format(" ({})", signature.place);
-  return text;
+  const bool says_place = name.occurrence > 0 && !name.says_nothing();
+  const std::string place = says_place || signature.place.empty() ? "" : " (" + signature.place + ")";
+  return titled(name, signature) + place;
 }
 
 Refusal ended_refusal(const Name& name, const Signature& first, const std::vector<int>& ended) {
@@ -32,13 +30,29 @@ bool can_share_buffer(const Agreement& a, const Agreement& b) {
          a.joined == b.joined && x.tensors.front().dtype == y.tensors.front().dtype;
 }
 
+// What a rank has submitted and waits for. Its program may be further by now, where it has not told so yet:
+// it has then not submitted the next collective of that name.
+const Coordinator::Pending* Coordinator::awaited(int rank) const {
+  const Rank& who = ranks_[static_cast<std::size_t>(rank)];
+  if (!who.waiting) return nullptr;
+  const auto is_it = [&](const Pending& each) {
+    const std::vector<int>& in = members(each.process_set);
+    const auto place = static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
+    return each.name == *who.waiting && place < in.size() && each.submitted[place];
+  };
+  const auto found = std::ranges::find_if(pending_, is_it);
+  return found == pending_.end() ? nullptr : &*found;
+}
+
+std::string Coordinator::awaited_text(int rank) const {
+  const Pending* const each = awaited(rank);
+  return each == nullptr ? ranks_[static_cast<std::size_t>(rank)].last
+                         : described(each->name, first_of(each->submitted));
+}
+
 bool Coordinator::is_stuck(int rank) const {
   const Rank& who = ranks_[static_cast<std::size_t>(rank)];
-  if (who.has_left || who.has_joined) return true;
-  return who.waiting && std::ranges::any_of(pending_, [&](const Pending& each) {
-           return each.name == *who.waiting &&
-                  std::ranges::find(members(each.process_set), rank) != members(each.process_set).end();
-         });
+  return who.has_left || who.has_joined || awaited(rank) != nullptr;
 }
 
 // Where every program waits for what another one does not call, none will ever go on.
@@ -55,7 +69,7 @@ void Coordinator::take_stuck(std::vector<Response>& responses) {
     parts.push_back(fmt::format("rank {} {}", i,
                                 who.has_left     ? "has ended"
                                 : who.has_joined ? "has joined"
-                                                 : "waits for " + awaited(static_cast<int>(i))));
+                                                 : "waits for " + awaited_text(static_cast<int>(i))));
   }
   const Refusal refusal{
       ErrorKind::Value, fmt::format("no rank can go on: {}", fmt::join(parts, ", ")),
@@ -78,24 +92,12 @@ std::string Coordinator::whereabouts(int rank, Clock::time_point now) const {
   const auto silent = duration_cast<seconds>(now - who.heard).count();
   if (rank != 0 && silent >= 3)
     return fmt::format("rank {} has given no sign of life for {} s", rank, silent);
-  if (who.waiting) return fmt::format("rank {} waits for {}", rank, awaited(rank));
+  if (who.waiting) return fmt::format("rank {} waits for {}", rank, awaited_text(rank));
   const std::string since =
       who.last.empty() ? "has called no collective yet" : "called " + who.last + " before that";
   if (!who.activity.empty()) return fmt::format("rank {} {} and {}", rank, who.activity, since);
   if (who.last.empty()) return fmt::format("rank {} {}", rank, since);
   return fmt::format("rank {} runs since it called {}", rank, who.last);
-}
-
-// What a waiting rank's program is at, of all that it may have submitted.
-std::string Coordinator::awaited(int rank) const {
-  const Rank& who = ranks_[static_cast<std::size_t>(rank)];
-  for (const Pending& each : pending_) {
-    const std::vector<int>& in = members(each.process_set);
-    const auto place = static_cast<std::size_t>(std::ranges::find(in, rank) - in.begin());
-    if (each.name == *who.waiting && place < in.size() && each.submitted[place])
-      return described(each.name, *each.submitted[place]);
-  }
-  return who.last;
 }
 
 std::vector<std::string> Coordinator::take_stalls(Clock::time_point now) {

@@ -2,6 +2,7 @@
 #include "dist/controller/executor_reduce.h"
 
 #include "dist/algorithms/reductions.h"
+#include "dist/controller/spans.h"
 
 namespace kiln::dist {
 namespace {
@@ -71,6 +72,7 @@ void reduce_in_buffer(const Group& group, const Agreement& agreement, std::span<
   for (const Part& part : parts) bytes += static_cast<std::size_t>(part.spec->numel()) * size_of(working);
   const Room buffer = memory.room(bytes);
   std::size_t at = 0;
+  begin_phase("copy in");
   for (Part& part : parts) {
     part.work = buffer.bytes.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
     at += part.work.size();
@@ -80,11 +82,13 @@ void reduce_in_buffer(const Group& group, const Agreement& agreement, std::span<
       memory.fill_neutral(working, agreement.call.op, part.work);
     }
   }
+  begin_phase("allreduce");
   if (agreement.call.op == kiln::ReduceOp::Adasum) {
     for (const Part& part : parts) adasum(group, working, part.work);
   } else {
     allreduce(group, working, plain_op(agreement.call.op), buffer.bytes, buffer.bytes);
   }
+  begin_phase("copy out");
   for (Part& part : parts) {
     if (part.input != nullptr)
       memory.scale(working, part.work, dtype, memory.output(part.output), factors.after);

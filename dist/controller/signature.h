@@ -32,6 +32,8 @@ struct Name {
   std::string base;
   std::uint64_t occurrence = 0;
   std::string text() const;  // for messages: "`fc1.weight`", "train.kiln:41 (call 3)"
+  /// Is the kind of the call all there is to say of it: a barrier, a change of process sets?
+  bool says_nothing() const { return base.starts_with("dist."); }
   auto operator<=>(const Name&) const = default;
 };
 
@@ -67,7 +69,7 @@ void write(Writer& writer, const Name& name);
 void write(Writer& writer, const TensorSpec& spec);
 void write(Writer& writer, const Signature& signature);
 /// What a rank says of a collective, but how often: equal for equal calls, and for no others.
-std::string key_of(const Name& name, const Signature& signature);
+void write_key(Writer& writer, const Name& name, const Signature& signature);
 Name read_name(Reader& reader);
 TensorSpec read_spec(Reader& reader);
 Signature read_signature(Reader& reader);

@@ -52,9 +52,8 @@ Crew::Crew(Poller& poller, const JobOptions& options, RankProcess::Show show,
                   {[this](const Hello& hello) { welcome(hello); },
                    [this](int number) { fault(number, "closed its connection to the launcher"); },
                    [this](int number) { fault(number, silence_text()); },
-                   [this](int number, int epoch, std::vector<int> others) {
-                     note_unheard(number, epoch, std::move(others));
-                   }}) {
+                   [this](int number, std::vector<int> others) { note_unheard(number, std::move(others)); },
+                   [this](int number) { note_ready(number); }}) {
   const int needed = is_elastic() ? options_.least : options_.size;
   if (slots_of(hosts_) < needed) {
     throw std::invalid_argument("the hosts take " + std::to_string(slots_of(hosts_)) + " ranks, not " +
@@ -78,8 +77,16 @@ Crew::Worker* Crew::find(int number) {
 std::vector<Crew::Worker*> Crew::members() const {
   std::vector<Worker*> members;
   for (const auto& worker : workers_)
-    if (worker->is_member) members.push_back(worker.get());
+    if (worker->part == Part::Member) members.push_back(worker.get());
+  std::ranges::stable_sort(members, {}, &Worker::since);
   return members;
+}
+
+std::vector<Crew::Worker*> Crew::with_coming() const {
+  std::vector<Worker*> all = members();
+  for (const auto& worker : workers_)
+    if (worker->part == Part::Coming) all.push_back(worker.get());
+  return all;
 }
 
 std::string Crew::rendezvous_addresses() const {
@@ -91,31 +98,31 @@ std::string Crew::rendezvous_addresses() const {
 }
 
 void Crew::start() {
-  fill_hosts();
-  place();
+  fill_hosts(Part::Member);
+  place(members());
   for (Worker* const worker : members()) start(*worker);
 }
 
-Crew::Worker& Crew::add(std::size_t host) {
+void Crew::add(std::size_t host, Part part) {
   auto worker = std::make_unique<Worker>();
   worker->number = static_cast<int>(workers_.size());
   worker->host = host;
-  return *workers_.emplace_back(std::move(worker));
+  worker->part = part;
+  workers_.push_back(std::move(worker));
 }
 
 // Takes in workers where there are free slots, which are yet to be started.
-void Crew::fill_hosts() {
+void Crew::fill_hosts(Part part) {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
-    const std::vector<Worker*> all = members();
+    const std::vector<Worker*> all = with_coming();
     const auto here = std::ranges::count(all, host, &Worker::host);
     for (int free = hosts_[host].slots - static_cast<int>(here); free > 0; --free)
-      if (static_cast<int>(members().size()) < options_.size) add(host);
+      if (static_cast<int>(with_coming().size()) < options_.size) add(host, part);
   }
 }
 
-// Gives the members their ranks: those that are there keep their order, new ones follow.
-void Crew::place() {
-  const std::vector<Worker*> all = members();
+// Gives ranks in this order.
+void Crew::place(const std::vector<Worker*>& all) {
   std::vector<std::size_t> hosts;
   for (const Worker* worker : all) hosts.push_back(worker->host);
   const std::vector<RankPlace> places = places_on(hosts);
@@ -128,7 +135,7 @@ void Crew::start(Worker& worker) {
   rank.number = worker.number;
   rank.rendezvous = rendezvous_addresses();
   rank.secret = secret_;
-  rank.epoch = epoch_;
+  rank.epoch = worker.part == Part::Member ? epoch_ : -1;
   rank.is_prompt = options_.is_prompt;
   rank.is_elastic = is_elastic();
   ChildOptions child;
@@ -158,8 +165,15 @@ bool Crew::has_failed() const {
 }
 
 bool Crew::is_over() {
-  bool all = true;
-  for (const auto& worker : workers_) all = (!worker->process || worker->process->is_over()) && all;
+  bool members_are = true, all = true;
+  for (const auto& worker : workers_) {
+    const bool is_over = !worker->process || worker->process->is_over();
+    members_are = members_are && (is_over || worker->part != Part::Member);
+    all = all && is_over;
+  }
+  // There are no others left to meet.
+  for (const auto& worker : workers_)
+    if (members_are && worker->part == Part::Coming && worker->process) worker->process->stop(SIGKILL);
   return all;
 }
 
@@ -168,8 +182,11 @@ std::vector<RankEnd> Crew::ends() const {
   for (const auto& worker : workers_)
     if (worker->process) ends.push_back(worker->process->end());
   // Who was lost on the way is a reason for others to fail, and none for the job where they did not.
-  if (!has_failed())
-    std::erase_if(ends, [&](const RankEnd& end) { return !workers_[std::size_t(end.rank)]->is_member; });
+  const bool failed = has_failed();
+  std::erase_if(ends, [&](const RankEnd& end) {
+    const Part part = workers_[std::size_t(end.rank)]->part;
+    return part == Part::Coming || (part == Part::Gone && !failed);
+  });
   return ends;
 }
 

@@ -2,6 +2,8 @@
 // epoch.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,12 +49,16 @@ class Crew {
   void stop(int number);
 
  private:
+  // Ranks of new hosts are members from the epoch on that begins when they are ready.
+  enum class Part : std::uint8_t { Coming, Member, Gone };
   // A process, which keeps its number while epochs go by.
   struct Worker {
     int number;
     std::size_t host;
     RankPlace place;
-    bool is_member = true;
+    Part part;
+    bool is_ready = false;  // where it is coming
+    int since = 0;          // the epoch in which it became a member
     std::unique_ptr<RankProcess> process;
   };
 
@@ -60,14 +66,19 @@ class Crew {
   bool has_other_hosts() const;
   bool is_local(const Worker& worker) const;
   Worker* find(int number);
-  std::vector<Worker*> members() const;
+  std::vector<Worker*> members() const;      // in the order of their ranks: rank 0 has been there longest
+  std::vector<Worker*> with_coming() const;  // the members first
   std::string rendezvous_addresses() const;
 
-  Worker& add(std::size_t host);
+  void add(std::size_t host, Part part);
   void start(Worker& worker);
-  void fill_hosts();
-  void place();
+  void fill_hosts(Part part);
+  static void place(const std::vector<Worker*>& all);
   void take_hosts(const std::vector<HostSlots>& hosts);
+  bool are_members_running() const;
+  void take_in_ready();
+  void leave_out(Worker& worker);
+  void take_out(Worker& worker);
   void begin_epoch();
   void tell_epoch(const Worker& worker);
   bool is_lost(const Worker& worker) const;
@@ -75,7 +86,8 @@ class Crew {
 
   void welcome(const Hello& hello);
   void fault(int number, const std::string& what);
-  void note_unheard(int number, int epoch, std::vector<int> others);
+  void note_unheard(int number, std::vector<int> others);
+  void note_ready(int number);
   void judge_unheard();
 
   Poller& poller_;
@@ -90,6 +102,7 @@ class Crew {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::optional<Hello> program_;  // of the rank that came first
   int epoch_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> first_ready_;  // of those that are coming
   bool is_ending_ = false;
 };
 

@@ -6,43 +6,47 @@
 #include "dist/launch/crew.h"
 
 namespace kiln::dist {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long ranks that are ready wait for others that are coming.
+constexpr std::chrono::milliseconds kTogether{1000};
+
+}  // namespace
 
 void Crew::welcome(const Hello& hello) {
   const Worker* const worker = find(hello.rank);
-  if (worker == nullptr || !worker->is_member) return rendezvous_.drop(hello.rank);
+  if (worker == nullptr || worker->part == Part::Gone) return rendezvous_.drop(hello.rank);
   if (!program_) {
     program_ = hello;
   } else if (program_->program != hello.program) {
     fault(hello.rank,
           "runs another program than rank " + std::to_string(program_->rank) + ": the files differ");
   }
-  if (hello.epoch < epoch_) tell_epoch(*worker);
+  if (worker->part == Part::Member && hello.epoch < epoch_) tell_epoch(*worker);
 }
 
 void Crew::fault(int number, const std::string& what) {
   Worker* const worker = find(number);
-  if (!is_ending_ && worker != nullptr && worker->is_member && worker->process) worker->process->fault(what);
+  if (!is_ending_ && worker != nullptr && worker->part != Part::Gone && worker->process)
+    worker->process->fault(what);
 }
 
-void Crew::note_unheard(int number, int epoch, std::vector<int> others) {
-  const Worker* const worker = find(number);
-  if (worker == nullptr || !worker->is_member || epoch != epoch_) return;
-  std::erase_if(others, [&](int rank) { return rank < 0 || rank >= worker->place.size; });
-  unheard_.note(worker->place.rank, std::move(others), UnheardRanks::Clock::now());
+void Crew::note_unheard(int number, std::vector<int> others) {
+  unheard_.note(number, std::move(others), Clock::now());
 }
 
 // Ranks that reach the launcher, but not each other, cannot both go on.
 void Crew::judge_unheard() {
-  const std::vector<Worker*> all = members();
-  const auto silent = [&](int rank) {
-    const Worker& worker = *all.at(static_cast<std::size_t>(rank));
-    const auto silence = rendezvous_.silence_of(worker.number);
-    return !worker.process->is_running() || !silence || *silence > 3 * beat_interval();
+  const auto is_gone = [&](int number) {
+    const Worker* const worker = find(number);
+    const auto silence = rendezvous_.silence_of(number);
+    return worker == nullptr || worker->part != Part::Member || !worker->process->is_running() || !silence ||
+           *silence > 3 * beat_interval();
   };
-  for (const auto& [rank, unreached] :
-       unheard_.leavers(UnheardRanks::Clock::now(), beat_interval() / 2, silent))
-    fault(all.at(static_cast<std::size_t>(rank))->number,
-          "lost its connection to rank " + std::to_string(unreached));
+  for (const auto& [number, unreached] : unheard_.leavers(Clock::now(), beat_interval() / 2, is_gone))
+    fault(number, "lost its connection to rank " + std::to_string(unreached));
 }
 
 bool Crew::is_lost(const Worker& worker) const {
@@ -58,6 +62,7 @@ void Crew::renew() {
   judge_unheard();
   if (!is_elastic()) return;
   take_out_lost();
+  take_in_ready();
   if (!discovery_) return;
   if (const auto hosts = discovery_->look()) take_hosts(*hosts);
 }
@@ -73,40 +78,85 @@ void Crew::take_out_lost() {
   }
   const int left = static_cast<int>(members().size() - lost.size());
   if (lost.empty() || left < options_.least) return;
-  for (Worker* const worker : lost) {
-    worker->is_member = false;
-    worker->process->stop(SIGKILL);
-    rendezvous_.drop(worker->number);
-    --hosts_[worker->host].slots;  // another one would die there, too
-  }
+  for (Worker* const worker : lost) take_out(*worker);
   say_(sentence + "; " + std::to_string(left) + (left == 1 ? " rank goes on" : " ranks go on"));
   for (const Worker* const worker : members())
     rendezvous_.tell(worker->number, {Message::Kind::Lost, std::to_string(epoch_) + ranks, sentence});
   begin_epoch();
 }
 
+bool Crew::are_members_running() const {
+  return std::ranges::all_of(members(), [](const Worker* worker) { return worker->process->is_running(); });
+}
+
 // Hosts that are new take new ranks, unless the work is about to be done: new ranks cannot meet ranks that
 // have left.
 void Crew::take_hosts(const std::vector<HostSlots>& hosts) {
-  if (!std::ranges::all_of(members(), [](const Worker* worker) { return worker->process->is_running(); }))
-    return;
+  if (!are_members_running()) return;
   for (const HostSlots& found : hosts) {
     const auto known = std::ranges::find(hosts_, found.name, &HostSlots::name);
     if (known == hosts_.end()) hosts_.push_back(found);
   }
   const std::size_t before = workers_.size();
-  fill_hosts();
+  fill_hosts(Part::Coming);
   if (workers_.size() == before) return;
-  say_(std::to_string(workers_.size() - before) + " more on new hosts: " + std::to_string(members().size()) +
+  place(with_coming());
+  for (std::size_t number = before; number < workers_.size(); ++number) start(*workers_[number]);
+  place(members());  // for them nothing has changed yet
+}
+
+void Crew::note_ready(int number) {
+  Worker* const worker = find(number);
+  if (worker == nullptr || worker->part != Part::Coming) return;
+  worker->is_ready = true;
+  if (!first_ready_) first_ready_ = Clock::now();
+}
+
+// The others train on until new ranks are ready, and do without those that fail before. Ranks that are ready
+// within a time are taken in together.
+void Crew::take_in_ready() {
+  std::vector<Worker*> ready;
+  bool are_all = true;
+  for (Worker* const worker : with_coming()) {
+    if (worker->part != Part::Coming) continue;
+    if (!worker->process->is_running() || worker->process->end().has_failed()) {
+      leave_out(*worker);
+    } else if (worker->is_ready) {
+      ready.push_back(worker);
+    } else {
+      are_all = false;
+    }
+  }
+  if (ready.empty() || !are_members_running()) return;
+  if (!are_all && Clock::now() - *first_ready_ < kTogether) return;
+  first_ready_.reset();
+  for (Worker* const worker : ready) {
+    worker->part = Part::Member;
+    worker->since = epoch_ + 1;
+  }
+  say_(std::to_string(ready.size()) + " more on new hosts: " + std::to_string(members().size()) +
        " ranks go on");
   begin_epoch();
-  for (std::size_t number = before; number < workers_.size(); ++number) start(*workers_[number]);
+}
+
+void Crew::leave_out(Worker& worker) {
+  const RankEnd& end = worker.process->end();
+  say_(sentence_of(end) + " before it met the others" + (end.error ? "\n" + end.error->text : ""));
+  take_out(worker);
+}
+
+// Another one would fail there, too.
+void Crew::take_out(Worker& worker) {
+  worker.part = Part::Gone;
+  worker.process->stop(SIGKILL);
+  rendezvous_.drop(worker.number);
+  --hosts_[worker.host].slots;
 }
 
 void Crew::begin_epoch() {
   ++epoch_;
   unheard_.clear();
-  place();
+  place(members());
   for (const Worker* const worker : members()) tell_epoch(*worker);
 }
 

@@ -22,7 +22,8 @@ struct Message {
     Interrupt,  // to a rank: Ctrl-C
     Stop,       // to a rank: the job has ended, and so must the rank
     Goodbye,    // from a rank: it ends as it should
-    Unheard     // from a rank: key is the epoch, value the ranks of it that it no longer hears, as "0 3"
+    Ready,      // from a rank that was started for an epoch to come: it can meet the others
+    Unheard     // from a rank: value is the numbers of the processes that it no longer hears, as "0 3"
   };
   Kind kind;
   std::string key, value;

@@ -7,9 +7,11 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "dist/controller/agreement.h"
 #include "dist/launch/peer_beats.h"
 #include "dist/launch/socket.h"
 #include "dist/transport/plugins.h"
@@ -25,6 +27,7 @@ std::unique_ptr<PeerBeats> the_beats;  // of the epoch that was joined last; nul
 // New ranks wait for the others to commit; survivors hear of the next epoch at once.
 constexpr std::chrono::minutes kElasticLimit{10};
 constexpr std::chrono::seconds kNextEpoch{30};
+constexpr std::chrono::milliseconds kLateLook{200};
 
 std::string chosen_transport(const std::string& by_default) {
   const char* const chosen = std::getenv("KILN_TRANSPORT");
@@ -43,10 +46,29 @@ std::string scope_of(int epoch) {
   return "transport/" + std::to_string(epoch) + "/" + std::to_string(joined.times);
 }
 
+// Returns when all ranks are here to be connected. Where one is missing it looks for the others only shortly.
+void wait_for_all(const std::string& scope, const RankPlace& place, std::chrono::milliseconds limit) {
+  const auto key = [&](int rank) { return scope + "/come/" + std::to_string(rank); };
+  the_link->set(key(place.rank), "");
+  std::vector<int> missing;
+  for (int rank = 0; rank < place.size; ++rank) {
+    try {
+      the_link->get(key(rank), missing.empty() ? limit : kLateLook);
+    } catch (const NotSet&) {
+      missing.push_back(rank);
+    }
+  }
+  if (missing.empty()) return;
+  throw PeerLost(missing, ranks_text(missing) + (missing.size() == 1 ? " has" : " have") +
+                              " not called `dist.init()` within " + std::to_string(limit.count() / 1000) +
+                              " s");
+}
+
 std::unique_ptr<Transport> connect(const RankPlace& place, int epoch, std::chrono::milliseconds limit) {
   if (place.size == 1) return make_self_transport();
   const bool is_one_host = place.local_size == place.size;
   const std::string scope = scope_of(epoch);
+  wait_for_all(scope, place, limit);
   const std::string name = chosen_transport(is_one_host ? "shm" : "gloo");
   if (name == "shm" && is_one_host)
     return make_shm_transport(*the_link, scope, place.rank, place.size, limit);
@@ -61,24 +83,30 @@ std::unique_ptr<PeerBeats> beats_with_peers(const RankPlace& place, int epoch,
                                             std::chrono::milliseconds limit) {
   if (place.local_size == place.size) return nullptr;
   const std::string scope = scope_of(epoch) + "/beats/", host = the_link->host_address();
+  const LaunchedRank own = *launched_rank();
   Descriptor socket = bind_datagrams(host);
-  the_link->set(scope + std::to_string(place.rank), host + ":" + std::to_string(port_of(socket)));
+  the_link->set(scope + std::to_string(place.rank),
+                std::to_string(own.number) + " " + host + ":" + std::to_string(port_of(socket)));
   std::map<int, std::string> peers;
   for (int rank = 0; rank < place.size; ++rank) {
-    const std::string address = the_link->get(scope + std::to_string(rank), limit);
-    if (!address.starts_with(host + ":")) peers[rank] = address;
+    std::istringstream words(the_link->get(scope + std::to_string(rank), limit));
+    int number = 0;
+    std::string address;
+    words >> number >> address;
+    if (!address.starts_with(host + ":")) peers[number] = address;
   }
   return std::make_unique<PeerBeats>(
-      std::move(socket), peers, place.rank, hash_of(launched_rank()->secret + scope),
-      [epoch](const std::vector<int>& unheard) { the_link->tell_unheard(epoch, unheard); });
+      std::move(socket), peers, own.number, hash_of(own.secret + scope),
+      [](const std::vector<int>& unheard) { the_link->tell_unheard(unheard); });
 }
 
 // Joins the newest epoch that the launcher has begun.
 Membership join_newest(const LaunchedRank& rank, std::chrono::milliseconds limit) {
   RankLink::Epoch epoch{rank.epoch, rank.place};
   if (const RankLink::Epoch newer = the_link->newest_epoch(); newer.number > epoch.number) epoch = newer;
-  // An epoch in which ranks were lost is over.
-  if (epoch.number == joined.epoch && the_link->has_lost())
+  // A rank of a new host is taken in when it is here, and an epoch in which ranks were lost is over.
+  if (epoch.number < 0) the_link->tell_ready();
+  if (epoch.number < 0 || (epoch.number == joined.epoch && the_link->has_lost()))
     epoch = the_link->wait_for_epoch(joined.epoch, limit);
   joined = {epoch.number, epoch.number == joined.epoch ? joined.times + 1 : 0};
   the_link->begin_epoch(epoch.number);

@@ -59,7 +59,7 @@ std::string RankLink::get(const std::string& key, std::chrono::milliseconds limi
       arrived_.wait_for(lock, limit, [&] { return values_.contains(key) || loss_ != nullptr; });
   if (const auto found = values_.find(key); found != values_.end()) return found->second;
   if (has_come) throw PeerLost(loss_->ranks, loss_->why);
-  throw PeerLost({}, "no rank has set `" + key + "` within " + std::to_string(limit.count() / 1000) + " s");
+  throw NotSet(key, limit);
 }
 
 RankLink::Epoch RankLink::newest_epoch() {
@@ -90,8 +90,10 @@ void RankLink::on_lost(LostHandler handler) {
   if (loss_ && handler_) handler_(loss_->ranks, loss_->why);
 }
 
-void RankLink::tell_unheard(int epoch, const std::vector<int>& ranks) {
-  send({Message::Kind::Unheard, std::to_string(epoch), number_text(ranks)});
+void RankLink::tell_ready() { send({Message::Kind::Ready, {}, {}}); }
+
+void RankLink::tell_unheard(const std::vector<int>& numbers) {
+  send({Message::Kind::Unheard, {}, number_text(numbers)});
 }
 
 void RankLink::send(const Message& message) {

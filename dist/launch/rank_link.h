@@ -48,8 +48,11 @@ class RankLink final : public Store {
   /// Called on a thread of the link's when ranks of this epoch died, or nothing is heard from the launcher:
   /// then with an empty list, and the process ends soon. What came before is told at once.
   void on_lost(LostHandler handler);
-  /// Of ranks of this epoch that this one no longer hears; none: it hears all again. From any thread.
-  void tell_unheard(int epoch, const std::vector<int>& ranks);
+  /// The rank, which belongs to no epoch yet, can meet the others.
+  void tell_ready();
+  /// Of ranks, by the numbers of their processes, that this one no longer hears; none: it hears all again.
+  /// From any thread.
+  void tell_unheard(const std::vector<int>& numbers);
   /// The address of this host as the launcher sees it.
   std::string host_address() const { return own_address(socket_); }
 

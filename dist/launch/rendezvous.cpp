@@ -138,9 +138,9 @@ void Rendezvous::handle(Connection& connection, const Message& message) {
     case Message::Kind::Beat:
       return;
     case Message::Kind::Unheard:
-      if (const std::vector<int> epoch = parse_numbers(message.key); epoch.size() == 1)
-        return callbacks_.unheard(connection.rank, epoch.front(), parse_numbers(message.value));
-      return close(connection);
+      return callbacks_.unheard(connection.rank, parse_numbers(message.value));
+    case Message::Kind::Ready:
+      return callbacks_.ready(connection.rank);
     case Message::Kind::Goodbye:
       connection.said_goodbye = true;
       return;

@@ -37,9 +37,10 @@ class Rendezvous {
   /// What the launcher does when ranks come and go. All are called within `Poller::run_once` or `tick`.
   struct Callbacks {
     std::function<void(const Hello&)> joined;
-    std::function<void(int rank)> disconnected;  // without a goodbye
-    std::function<void(int rank)> silent;        // no sign of life for `longest_silence`
-    std::function<void(int rank, int epoch, std::vector<int> others)> unheard;  // by the rank, any more
+    std::function<void(int rank)> disconnected;                      // without a goodbye
+    std::function<void(int rank)> silent;                            // no sign of life for `longest_silence`
+    std::function<void(int rank, std::vector<int> others)> unheard;  // by the rank, any more
+    std::function<void(int rank)> ready;                             // to meet the others in an epoch to come
   };
 
   /// Listens at `host`. Who does not know `secret` is not heard. Throws std::runtime_error.

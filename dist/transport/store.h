@@ -4,7 +4,16 @@
 #include <chrono>
 #include <string>
 
+#include "dist/transport/transport.h"
+
 namespace kiln::dist {
+
+/// Thrown where no rank has set a key in time.
+class NotSet : public PeerLost {
+ public:
+  NotSet(const std::string& key, std::chrono::milliseconds limit)
+      : PeerLost({}, "no rank has set `" + key + "` within " + std::to_string(limit.count() / 1000) + " s") {}
+};
 
 /// Keys and values that all ranks of a job see, kept by the launcher. Safe to use from several threads.
 class Store {
@@ -15,7 +24,7 @@ class Store {
   virtual ~Store() = default;
 
   virtual void set(const std::string& key, const std::string& value) = 0;
-  /// Waits until some rank has set the key. Throws PeerLost where none does within the limit.
+  /// Waits until some rank has set the key. Throws NotSet where none does within the limit, and PeerLost.
   virtual std::string get(const std::string& key, std::chrono::milliseconds limit) = 0;
 };
 

@@ -11,7 +11,6 @@ namespace kiln::interp::capture {
 
 // An application of the recorded call.
 struct Application {
-  Value type;  // the autograd function
   std::string name;
   Value backward;                   // the function; unset: there is none
   Value context;                    // after forward; `saved` is taken out of it
@@ -27,6 +26,7 @@ struct Application {
   std::vector<Tensor> results;  // and as the program has them
   std::vector<bool> constants;  // not to be differentiated
   bool materializes_grads = true;
+  std::shared_ptr<const jit::ProgramCall> program_call;  // of the host values, those of this call
   std::function<Tensors(Inputs)> apply;
 };
 

@@ -240,6 +240,11 @@ class Drive {
     place.given_up = std::move(why);
     while (!place.unrolled.empty()) drop(place, *place.unrolled.back());
     while (!place.entries.empty()) drop(place, *place.entries.back());
+    // Others were compared with an interpreter that came through this place: they are tried anew.
+    for (const auto& [where, other] : compiled_.places) {
+      other->tried_at = 0;
+      other->trial.reset();
+    }
   }
 
   // Removes the mark of a closed place that runs nothing compiled, unless its region has another that does.

@@ -7,11 +7,13 @@
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/graph_calls.h"
+#include "interpreter/host/onnx_program.h"
 #include "interpreter/host/record.h"
 #include "interpreter/shadow.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "jit/graph/custom.h"
 #include "onnx/export/check.h"
 
 namespace kiln::interp {
@@ -74,6 +76,7 @@ std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values, c
 WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const std::string& path,
                         const onnx::ExportOptions& options) {
   const CapturedGraph& captured = only_graph(call);
+  const jit::KeptBackward whole;  // a derivative of a function of the program is one node, as its forward is
   const StageMade made = stage_made(stage, captured, call.remove);
   if (made.lines) raise("ValueError", fmt::format("the stage \"{}\" is a text and no graph", stage.name));
   onnx::Export result = onnx::export_graph(made.graph, stored_of(captured, made.graph), options);
@@ -122,7 +125,8 @@ onnx::ExportOptions options_of(Args a) {
   options.custom = chosen<onnx::CustomForm>(a[5], "custom",
                                             {{"function", onnx::CustomForm::Function},
                                              {"python_op", onnx::CustomForm::PythonOp},
-                                             {"inline", onnx::CustomForm::Inline}});
+                                             {"inline", onnx::CustomForm::Inline},
+                                             {"refuse", onnx::CustomForm::Refuse}});
   options.draws_at_runtime = chosen<bool>(a[6], "random", {{"kiln", false}, {"runtime", true}});
   return options;
 }
@@ -154,6 +158,7 @@ Value export_model(Interpreter& interpreter, Args a) {
   shadow::leave();
   const std::vector<Value>* const items = items_of(a[1]);
   const std::vector<Value> arguments = items != nullptr ? *items : std::vector<Value>{a[1]};
+  const ExportScope exporting;
   const CapturedCall call = captured_call(interpreter, a[0], arguments, {});
   return export_value(write_onnx(call, stage, path, options));
 }
@@ -162,7 +167,10 @@ constexpr NativeDef kNatives[] = {
     {"export(f, args, path, *, opset=20, stage=\"functional\", custom=\"function\", random=\"kiln\")",
      "Writes the graph of the call f(*args) as a model of ONNX. Tensors of the arguments are inputs of the "
      "model, parameters and other variables are part of it, and what the call writes to `x` is the output "
-     "`x.updated`. `stage` is \"functional\", or \"joint\" for a graph with its gradients. Gives what was "
+     "`x.updated`. `stage` is \"functional\", or \"joint\" for a graph with its gradients. `custom` says how "
+     "functions with "
+     "derivatives of their own leave: \"function\" for a local function that any runtime runs, \"python_op\" "
+     "for the nodes of ONNX Runtime's training build, \"inline\", or \"refuse\". Gives what was "
      "written: `inputs`, `outputs`, `nodes`, `functions`, `notes`.",
      export_model},
 };

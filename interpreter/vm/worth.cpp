@@ -72,7 +72,7 @@ void Trial::end_turn(Way way) {
   ++turn_;
   // In the middle each had as many turns, in an order that is the same backwards.
   if (turn_ != kTurns.size() / 2) return;
-  const auto [least, most] = std::minmax(ratio(0), ratio(1));
+  const auto [least, most] = std::minmax({ratio(0), ratio(1)});
   is_clear_ = most < 1 / kClear || least > kClear;
 }
 

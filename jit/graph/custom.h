@@ -29,7 +29,7 @@ struct CustomFunction {
   // Empty: the name of the op.
   std::string program_name = {};
   // What the program gave beside tensors. Null: the graph was read from text.
-  std::shared_ptr<const ProgramCall> call = nullptr;
+  std::shared_ptr<const ProgramCall> program_call = nullptr;
   // Of an op that stands for the backward body of an application (`KeptBackward`): the op of the application.
   std::shared_ptr<const Op> backward_of = nullptr;
 

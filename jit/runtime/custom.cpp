@@ -268,7 +268,7 @@ std::shared_ptr<const Op> backward_op(const CustomOp& op) {
   if (auto known = op.kept_backward.lock()) return known;
   CustomFunction function{op.function.name + "_backward", *op.function.backward, {}, nullptr, {}};
   function.program_name = op.function.program_name;
-  function.call = op.function.call;
+  function.program_call = op.function.program_call;
   function.backward_of = op.shared_from_this();
   function.forward.stage = Stage::Forward;
   function.forward.name = function.name;

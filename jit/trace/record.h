@@ -121,7 +121,7 @@ class Recorder final : public levels::Level {
     std::vector<Tensor> kept;
     std::optional<Graph> backward;
     std::function<Tensors(Inputs)> apply;
-    std::shared_ptr<const ProgramCall> call;
+    std::shared_ptr<const ProgramCall> program_call;
   };
   // The nodes since `begin_application` become the forward graph of one node.
   void end_application(Application application);

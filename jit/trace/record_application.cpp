@@ -282,7 +282,8 @@ bool is_plain(const Graph& functional, std::size_t inputs) {
 }
 
 bool same_call(const CustomFunction& a, const CustomFunction& b) {
-  return a.call == b.call || (a.call && b.call && *a.call == *b.call);
+  const auto &x = a.program_call, &y = b.program_call;
+  return x == y || (x && y && *x == *y);
 }
 
 }  // namespace
@@ -296,7 +297,7 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
                           application.apply,
                           std::move(written),
                           application.name,
-                          application.call};
+                          application.program_call};
   for (int number = 0;; ++number) {
     function.name = number == 0 ? application.name : application.name + "_" + std::to_string(number);
     function.forward.name = function.name;

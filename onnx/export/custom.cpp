@@ -36,6 +36,10 @@ const LocalFunction& local_function(ModelWriter& model, const jit::CustomFunctio
 OnnxValues write_custom(Scope& scope, const jit::CustomFunction& function, const jit::Graph& graph,
                         const jit::Node& node, const OnnxValues& operands) {
   const CustomForm form = scope.model().options().custom;
+  if (form == CustomForm::Refuse)
+    throw OpError(ErrorKind::Value, function.program_name +
+                                        " has a derivative of its own, and custom=\"refuse\" "
+                                        "says that no such function is exported");
   if (form == CustomForm::PythonOp) return write_python_op(scope, function, graph, node, operands);
   if (jit::is_interpreted(function))
     throw OpError(ErrorKind::Capture,

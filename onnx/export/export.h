@@ -18,6 +18,7 @@ enum class CustomForm : std::uint8_t {
   Function,  // a local function made of the body, so that any runtime runs it
   PythonOp,  // the nodes of ONNX Runtime's training build
   Inline,    // the nodes of the body in place of a call
+  Refuse,    // not at all: such a function is a problem
 };
 
 struct ExportOptions {

@@ -76,7 +76,7 @@ PythonOpUse use_of(const Graph& graph, const CustomFunction& function, const Nod
     use.needs = needed(graph, function, *backward);
     return use;
   }
-  const jit::ProgramCall* call = function.call.get();
+  const jit::ProgramCall* call = function.program_call.get();
   for (std::size_t i = 0; call != nullptr && i < call->arguments.size(); ++i) {
     if (!call->arguments[i].value) use.needs.push_back(call->requires_grads[i]);
   }
@@ -102,7 +102,7 @@ OnnxValues write_application(Scope& scope, const CustomFunction& function, const
   scope.model().contexts[origin_of(graph, node)] = context;
   made.outputs.push_back(context);
   for (const OnnxValue& each : given) made.outputs.push_back(each.name);
-  made.name = scope.fresh(function.call->qualified_name);
+  made.name = scope.fresh(function.program_call->qualified_name);
   scope.add(std::move(made));
   while (given.size() < node.outputs.size())
     given.push_back({context, graph.values[at(node.outputs[given.size()])].type.dtype});
@@ -126,7 +126,7 @@ OnnxValues write_gradient(Scope& scope, const CustomFunction& backward, const Gr
     if (is_value) given.push_back(result(scope, graph, node.outputs[given.size()], backward.name));
     made.outputs.push_back(is_value && use.needs[i] ? given.back().name : "");
   }
-  made.name = scope.fresh(function.call->qualified_name + "_Grad");
+  made.name = scope.fresh(function.program_call->qualified_name + "_Grad");
   scope.add(std::move(made));
   return given;
 }

@@ -6,7 +6,7 @@
 
 namespace kiln::onnx {
 
-Call::Call(Evaluator& evaluator, Scope& scope, const NodeProto& node, std::int64_t opset)
+Call::Call(Evaluator& evaluator, NameScope& scope, const NodeProto& node, std::int64_t opset)
     : evaluator_(evaluator), scope_(scope), node_(node), opset_(opset) {}
 
 void Call::refuse(const std::string& why) const { throw OpError(ErrorKind::Value, why); }
@@ -112,7 +112,7 @@ std::optional<Dims> Call::ints_or_attribute(std::size_t i, std::string_view name
 
 const AttributeProto* Call::attribute(std::string_view name) const {
   const AttributeProto* found = node_.find(name);
-  const Scope* scope = &scope_;
+  const NameScope* scope = &scope_;
   while (found != nullptr && !found->reference.empty()) {
     while (scope != nullptr && scope->function == nullptr) scope = scope->outer();
     if (scope == nullptr) return nullptr;

@@ -15,16 +15,16 @@
 namespace kiln::onnx {
 
 class Evaluator;
-class Scope;
+class NameScope;
 
 class Call {
  public:
-  Call(Evaluator& evaluator, Scope& scope, const NodeProto& node, std::int64_t opset);
+  Call(Evaluator& evaluator, NameScope& scope, const NodeProto& node, std::int64_t opset);
 
   const NodeProto& node() const { return node_; }
   std::int64_t opset() const { return opset_; }
   Evaluator& evaluator() const { return evaluator_; }
-  Scope& scope() const { return scope_; }
+  NameScope& scope() const { return scope_; }
 
   // ---- Inputs ----
   Values inputs;
@@ -65,7 +65,7 @@ class Call {
 
  private:
   Evaluator& evaluator_;
-  Scope& scope_;
+  NameScope& scope_;
   const NodeProto& node_;
   std::int64_t opset_;
 };
@@ -104,7 +104,8 @@ std::span<const Operator> random_operators();
 std::span<const Operator> signal_operators();
 std::span<const Operator> order_operators();
 std::span<const Operator> training_operators();
-std::span<const Operator> window_operators();
+std::span<const Operator> linear_attention_operators();
+std::span<const Operator> block_operators();
 
 // The operator on numbers that follow sizes which are symbols; nothing where it has no such form.
 std::optional<Value> on_sizes(Call& call);

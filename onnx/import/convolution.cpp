@@ -166,10 +166,33 @@ Values convolution_integer(Call& call) {
   return {ops::to(convolution_of(call, shifted(0, 0), shifted(1, x.rank()), {}), DType::I32)};
 }
 
+// x, its scale and zero point, the same of the weight, those of the result, and a bias in steps of both
+// scales.
+Values quantized_convolution(Call& call) {
+  const auto floats = [&](std::size_t i, int rank) {
+    const auto spread = [&](Tensor numbers) {
+      numbers = ops::to(numbers, DType::F64);
+      while (numbers.rank() > 0 && numbers.rank() < rank) numbers = ops::unsqueeze(numbers, numbers.rank());
+      return numbers;
+    };
+    return ops::mul(ops::sub(ops::to(call.x(i), DType::F64), spread(call.x(i + 2))), spread(call.x(i + 1)));
+  };
+  Tensor bias;
+  if (call.has(8))
+    bias = ops::to(call.x(8), DType::F64) * ops::to(call.x(1), DType::F64) * ops::to(call.x(4), DType::F64);
+  const Tensor made = convolution_of(call, floats(0, 0), floats(3, call.x(3).rank()), bias);
+  const DType dtype = call.x(7).dtype();
+  const Tensor whole =
+      ops::round(ops::div(made, ops::to(call.x(6), DType::F64))) + ops::to(call.x(7), DType::F64);
+  const bool is_signed = dtype == DType::I8;
+  return {ops::to(ops::clamp(whole, is_signed ? -128 : 0, is_signed ? 127 : 255), dtype)};
+}
+
 constexpr Operator kOperators[] = {
     {"Conv", convolution},
     {"ConvInteger", convolution_integer},
     {"ConvTranspose", transposed_convolution},
+    {"QLinearConv", quantized_convolution},
 };
 
 }  // namespace

@@ -40,7 +40,6 @@ Values power(Call& call) {
 Values modulo(Call& call) {
   const Tensor a = call.x(0);
   if (call.integer("fmod", 0) != 0) return {ops::fmod(a, call.x(1))};
-  if (is_float(a.dtype())) call.refuse("takes the remainder of floats, which needs fmod=1");
   return {ops::remainder(a, call.x(1))};
 }
 
@@ -91,11 +90,16 @@ Values rounded(Call& call) {
   return {is_float(x.dtype()) ? F(x) : x};
 }
 
+// All bits are shifted out by as many places as there are, and by fewer than none.
 Values shift(Call& call) {
-  const Tensor a = call.x(0);
-  const Tensor b = call.x(1);
-  return {call.word("direction", "") == "LEFT" ? ops::bitwise_left_shift(a, b)
-                                               : ops::bitwise_right_shift(a, b)};
+  const Tensor a = call.x(0), b = call.x(1);
+  const bool is_left = call.word("direction", "") == "LEFT";
+  const auto bits = static_cast<double>(8 * size_of(a.dtype()));
+  const Tensor places = ops::clamp(b, 0, bits - 1);
+  const Tensor shifted = is_left ? ops::bitwise_left_shift(a, places) : ops::bitwise_right_shift(a, places);
+  const Tensor zero = scalar(0, a.dtype());
+  const Tensor sign = ops::where(ops::lt(a, zero), ops::sub(zero, scalar(1, a.dtype())), zero);
+  return {ops::where(ops::eq(places, b), shifted, is_left || a.dtype() == DType::U8 ? zero : sign)};
 }
 
 Values is_infinite(Call& call) {

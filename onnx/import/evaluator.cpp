@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace kiln::onnx {
 namespace {
@@ -21,8 +22,8 @@ std::string spoken(const NodeProto& node) {
 
 }  // namespace
 
-const Value* Scope::find(const std::string& name) const {
-  for (const Scope* scope = this; scope != nullptr; scope = scope->outer_) {
+const Value* NameScope::find(const std::string& name) const {
+  for (const NameScope* scope = this; scope != nullptr; scope = scope->outer_) {
     const auto found = scope->values_.find(name);
     if (found != scope->values_.end()) return &found->second;
   }
@@ -36,10 +37,15 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   static const std::map<std::pair<std::string_view, std::string_view>, const Operator*> all = [] {
     std::map<std::pair<std::string_view, std::string_view>, const Operator*> made;
     for (const std::span<const Operator> family :
-         {elementwise_operators(), logic_operators(), activation_operators(), reduce_operators(),
-          shape_operators(), create_operators(), index_operators(), order_operators(), product_operators(),
-          convolution_operators(), pool_operators(), norm_operators(), flow_operators(),
-          sequence_operators()}) {
+         {elementwise_operators(), logic_operators(),    activation_operators(),
+          reduce_operators(),      shape_operators(),    create_operators(),
+          index_operators(),       order_operators(),    product_operators(),
+          convolution_operators(), pool_operators(),     norm_operators(),
+          flow_operators(),        sequence_operators(), attention_operators(),
+          resize_operators(),      sample_operators(),   recurrent_operators(),
+          quantize_operators(),    random_operators(),   loss_operators(),
+          signal_operators(),      training_operators(), linear_attention_operators(),
+          block_operators()}) {
       for (const Operator& each : family) made.emplace(std::pair(each.domain, each.name), &each);
     }
     return made;
@@ -88,8 +94,8 @@ void Evaluator::check_operators() const {
   throw OpError(ErrorKind::Value, "the model has operators that Kiln does not know: " + list);
 }
 
-std::int64_t Evaluator::opset_of(const std::string& domain, const Scope& scope) const {
-  const Scope* inner = &scope;
+std::int64_t Evaluator::opset_of(const std::string& domain, const NameScope& scope) const {
+  const NameScope* inner = &scope;
   while (inner != nullptr && inner->function == nullptr) inner = inner->outer();
   if (inner != nullptr) {
     for (const OpsetId& id : inner->function->opsets) {
@@ -99,8 +105,8 @@ std::int64_t Evaluator::opset_of(const std::string& domain, const Scope& scope) 
   return model_.opset(domain).value_or(1);
 }
 
-Values Evaluator::run(const GraphProto& graph, Values inputs, const Scope* outer) {
-  Scope scope(outer);
+Values Evaluator::run(const GraphProto& graph, Values inputs, const NameScope* outer) {
+  NameScope scope(outer);
   if (inputs.size() > graph.inputs.size())
     throw OpError(ErrorKind::Value, "the graph '" + graph.name + "' takes " +
                                         std::to_string(graph.inputs.size()) + " inputs, and is given " +
@@ -113,7 +119,7 @@ Values Evaluator::run(const GraphProto& graph, Values inputs, const Scope* outer
   return run_in(graph, scope);
 }
 
-Values Evaluator::run_in(const GraphProto& graph, Scope& scope) {
+Values Evaluator::run_in(const GraphProto& graph, NameScope& scope) {
   if (++depth_ > kDeepest)
     throw OpError(ErrorKind::Value, "graphs and functions of the model call each other beyond " +
                                         std::to_string(kDeepest) + " levels");
@@ -130,11 +136,11 @@ Values Evaluator::run_in(const GraphProto& graph, Scope& scope) {
   return outputs;
 }
 
-void Evaluator::run_nodes(const std::vector<NodeProto>& nodes, Scope& scope) {
+void Evaluator::run_nodes(const std::vector<NodeProto>& nodes, NameScope& scope) {
   for (const NodeProto& node : nodes) run_node(node, scope);
 }
 
-void Evaluator::run_node(const NodeProto& node, Scope& scope) {
+void Evaluator::run_node(const NodeProto& node, NameScope& scope) {
   if (++nodes_run_ > kMostNodesRun)
     throw OpError(ErrorKind::Value, "the model runs more than " + std::to_string(kMostNodesRun) +
                                         " nodes, with those in loops counted each time");
@@ -142,8 +148,10 @@ void Evaluator::run_node(const NodeProto& node, Scope& scope) {
   try {
     results = results_of(node, scope);
   } catch (const UnknownElements& error) {
+    if (std::exchange(is_told_, true)) throw;
     throw UnknownElements(spoken(node) + ": " + error.message(), error.follows());
   } catch (const OpError& error) {
+    if (std::exchange(is_told_, true)) throw;
     throw OpError(error.kind(), spoken(node) + ": " + error.message(), {}, error.help());
   }
   for (std::size_t i = 0; i < node.outputs.size() && i < results.size(); ++i) {
@@ -153,7 +161,7 @@ void Evaluator::run_node(const NodeProto& node, Scope& scope) {
   }
 }
 
-Values Evaluator::results_of(const NodeProto& node, Scope& scope) {
+Values Evaluator::results_of(const NodeProto& node, NameScope& scope) {
   if (const FunctionProto* function = find_function(node)) return call_function(*function, node, scope);
   const Operator* found = find_operator(node.domain, node.op_type);
   if (found == nullptr) throw OpError(ErrorKind::Value, "Kiln does not know this operator");
@@ -172,11 +180,11 @@ Values Evaluator::results_of(const NodeProto& node, Scope& scope) {
   return found->run(call);
 }
 
-Values Evaluator::call_function(const FunctionProto& function, const NodeProto& node, Scope& scope) {
+Values Evaluator::call_function(const FunctionProto& function, const NodeProto& node, NameScope& scope) {
   if (++depth_ > kDeepest)
     throw OpError(ErrorKind::Value, "graphs and functions of the model call each other beyond " +
                                         std::to_string(kDeepest) + " levels");
-  Scope body;
+  NameScope body;
   body.caller = &node;
   body.caller_scope = &scope;
   body.function = &function;

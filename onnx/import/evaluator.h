@@ -12,20 +12,20 @@
 namespace kiln::onnx {
 
 // The names that the nodes of a graph or a function see.
-class Scope {
+class NameScope {
  public:
-  explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
+  explicit NameScope(const NameScope* outer = nullptr) : outer_(outer) {}
   const Value* find(const std::string& name) const;
   void set(const std::string& name, Value value) { values_[name] = std::move(value); }
 
   // Of the body of a function: the node that calls it, the scope of the node, and the function.
   const NodeProto* caller = nullptr;
-  const Scope* caller_scope = nullptr;
+  const NameScope* caller_scope = nullptr;
   const FunctionProto* function = nullptr;
-  const Scope* outer() const { return outer_; }
+  const NameScope* outer() const { return outer_; }
 
  private:
-  const Scope* outer_;
+  const NameScope* outer_;
   std::unordered_map<std::string, Value> values_;
 };
 
@@ -38,19 +38,19 @@ class Evaluator {
 
   // The outputs of a graph for its inputs in order. A scope around it is that of a node whose attribute it
   // is.
-  Values run(const GraphProto& graph, Values inputs, const Scope* outer);
+  Values run(const GraphProto& graph, Values inputs, const NameScope* outer);
   // Likewise with the inputs and weights already in `scope`.
-  Values run_in(const GraphProto& graph, Scope& scope);
+  Values run_in(const GraphProto& graph, NameScope& scope);
   // Throws OpError (Value) that names all operators of the model that have no function, with their counts.
   void check_operators() const;
 
  private:
-  void run_nodes(const std::vector<NodeProto>& nodes, Scope& scope);
-  void run_node(const NodeProto& node, Scope& scope);
-  Values results_of(const NodeProto& node, Scope& scope);
-  Values call_function(const FunctionProto& function, const NodeProto& node, Scope& scope);
+  void run_nodes(const std::vector<NodeProto>& nodes, NameScope& scope);
+  void run_node(const NodeProto& node, NameScope& scope);
+  Values results_of(const NodeProto& node, NameScope& scope);
+  Values call_function(const FunctionProto& function, const NodeProto& node, NameScope& scope);
   const FunctionProto* find_function(const NodeProto& node) const;
-  std::int64_t opset_of(const std::string& domain, const Scope& scope) const;
+  std::int64_t opset_of(const std::string& domain, const NameScope& scope) const;
   void count_unknown(const std::vector<NodeProto>& nodes,
                      std::vector<std::pair<std::string, int>>& unknown) const;
 
@@ -59,6 +59,7 @@ class Evaluator {
   const ExternalData& external_;
   std::int64_t nodes_run_ = 0;
   int depth_ = 0;
+  bool is_told_ = false;  // an error names its node; those around it add nothing
 };
 
 }  // namespace kiln::onnx

@@ -31,22 +31,34 @@ class Sizes {
 
   // Adds the symbols of an input to `hints`.
   Dims of(const ValueInfo& input, SymbolValues& hints) {
+    const auto given = options_.shapes.find(input.name);
+    if (given != options_.shapes.end()) return checked(input, given->second);
     if (!input.type.shape)
       throw OpError(ErrorKind::Value,
                     "the model does not say how many dimensions its input '" + input.name + "' has", {},
-                    "give the input in fixed={\"" + input.name + "\": tensor}");
+                    "say it: import_onnx(path, sizes={\"" + input.name + "\": [1, 2]})");
     Dims sizes;
     for (const Dimension& each : *input.type.shape) sizes.push_back(of(each, hints));
     return sizes;
   }
 
  private:
+  static Dims checked(const ValueInfo& input, const Dims& sizes) {
+    const std::vector<Dimension> known = input.type.shape.value_or(std::vector<Dimension>(sizes.size()));
+    bool fits = known.size() == sizes.size();
+    for (std::size_t d = 0; fits && d < sizes.size(); ++d)
+      fits = !known[d].value || *known[d].value < 0 || *known[d].value == sizes[d].known();
+    if (!fits)
+      throw OpError(ErrorKind::Shape, "the input '" + input.name +
+                                          "' of the model cannot have the sizes that are given for it");
+    return sizes;
+  }
   Dim of(const Dimension& dimension, SymbolValues& hints) {
     if (dimension.value) {
       if (*dimension.value < 0) return fresh(hints);
       return *dimension.value;
     }
-    if (dimension.symbol.empty()) return fresh(hints);
+    if (dimension.symbol.empty() || dimension.symbol == "?") return fresh(hints);  // "?" is no name
     const auto given = options_.sizes.find(dimension.symbol);
     if (given != options_.sizes.end()) return given->second;
     const auto [known, is_new] = symbols_.try_emplace(dimension.symbol);
@@ -74,7 +86,7 @@ bool is_weight(const TensorProto& proto) {
 }
 
 void add_initializers(const ModelProto& model, const ImportOptions& options, Recording* recording,
-                      Scope& scope) {
+                      NameScope& scope) {
   for (const TensorProto& each : model.graph.initializers) {
     if (scope.find(each.name) != nullptr) continue;
     const Tensor elements = to_tensor(each, options.external);
@@ -106,7 +118,32 @@ bool is_initializer(const ModelProto& model, const std::string& name) {
   throw InputsNeeded(told, error.follows());
 }
 
-Values outputs_of(Evaluator& evaluator, const ModelProto& model, Scope& scope) {
+using Arguments = std::vector<std::pair<const ValueInfo*, Dims>>;
+
+// The first input with a size that the expression is made of.
+std::string input_with(const Arguments& arguments, Dim size) {
+  for (const auto& [input, sizes] : arguments) {
+    for (const Dim each : sizes) {
+      if (!each.is_known() && size.text().find(each.text()) != std::string::npos) return input->name;
+    }
+  }
+  return "input";
+}
+
+// A symbol that only one number may be was asked for where the graph was made: what it is belongs to the
+// import.
+void check_guards(const SymbolicRun& run, const Arguments& arguments) {
+  for (const SizeGuard& each : run.scope().guards()) {
+    if (each.relation != SizeRelation::Equal || !each.b.is_known()) continue;
+    throw OpError(
+        ErrorKind::Capture,
+        "the size " + each.a.text() + " decides what the graph of the model is (" + to_string(each) + ")", {},
+        "say what the sizes of the input are: import_onnx(path, sizes={\"" + input_with(arguments, each.a) +
+            "\": [...]})");
+  }
+}
+
+Values outputs_of(Evaluator& evaluator, const ModelProto& model, NameScope& scope) {
   return evaluator.run_in(model.graph, scope);
 }
 
@@ -115,13 +152,13 @@ Values outputs_of(Evaluator& evaluator, const ModelProto& model, Scope& scope) {
 Imported import_model(const ModelProto& model, const ImportOptions& options) {
   check_versions(model);
   const jit::NoLevels apart;
-  Recording recording(options.byte_limit);
+  Recording recording(options.byte_limit, false);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
   SymbolValues hints;
   Sizes sizes(options);
-  std::vector<std::pair<const ValueInfo*, Dims>> arguments;
-  Scope scope;
+  Arguments arguments;
+  NameScope scope;
   for (const ValueInfo& input : model.graph.inputs) {
     const auto fixed = options.fixed.find(input.name);
     if (fixed != options.fixed.end()) {
@@ -146,6 +183,7 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
         throw OpError(ErrorKind::Value,
                       "the output '" + model.graph.outputs[i].name + "' of the model is no tensor");
     }
+    check_guards(run, arguments);
     Imported made;
     made.graph = recording.finish(options.name, results, made.weights);
     return made;
@@ -157,10 +195,10 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
 Values run_model(const ModelProto& model, const Values& inputs, const ImportOptions& options) {
   check_versions(model);
   const jit::NoLevels apart;
-  Recording recording(options.byte_limit);
+  Recording recording(options.byte_limit, true);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
-  Scope scope;
+  NameScope scope;
   std::size_t next = 0;
   for (const ValueInfo& input : model.graph.inputs) {
     if (next < inputs.size()) {

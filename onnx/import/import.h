@@ -15,8 +15,10 @@
 namespace kiln::onnx {
 
 struct ImportOptions {
-  // Sizes that are symbols in the model, by name; others stay symbols.
+  // Sizes that are open in the model: by the name of the symbol, or all of an input by its name. Others are
+  // symbols.
   std::map<std::string, std::int64_t> sizes;
+  std::map<std::string, Dims> shapes;
   // Inputs with elements that are known when the graph is made; they are no arguments of it.
   std::map<std::string, Tensor> fixed;
   ExternalData external;

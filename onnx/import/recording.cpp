@@ -100,7 +100,7 @@ Tensors Recording::run(const Op& op, Inputs inputs, const Attrs& attrs) {
   const bool is_computed =
       !has_symbols(attrs) &&
       std::all_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return !x || is_known(x); });
-  if (is_computed && !op.draws()) return compute(op, inputs, attrs);
+  if (is_computed && (is_call_ || !op.draws())) return compute(op, inputs, attrs);
   try {
     return note(op, inputs, attrs);
   } catch (const OpError& error) {

@@ -24,8 +24,9 @@ class UnknownElements : public OpError {
 
 class Recording final : public StandIn {
  public:
-  // `byte_limit`: how much memory all that is computed at once may take.
-  explicit Recording(std::int64_t byte_limit) : bytes_left_(byte_limit) {}
+  // `byte_limit`: how much memory all that is computed at once may take. `is_call`: no graph is made, and
+  // random numbers are drawn at once, too.
+  Recording(std::int64_t byte_limit, bool is_call) : bytes_left_(byte_limit), is_call_(is_call) {}
 
   // An argument of the graph; the sizes may be symbols of the run.
   Tensor add_argument(const std::string& name, DType dtype, const Dims& sizes);
@@ -70,6 +71,7 @@ class Recording final : public StandIn {
   std::vector<bool> needed_slots(std::span<const jit::Operand> results) const;
 
   std::int64_t bytes_left_;
+  bool is_call_;
   jit::Place place_;
   std::vector<Step> steps_;
   std::vector<Slot> slots_;

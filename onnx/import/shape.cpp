@@ -182,7 +182,9 @@ Values space_to_depth(Call& call) {
   const std::int64_t b = call.integer("blocksize", 0);
   if (b < 1 || x.rank() != 4) call.refuse("needs blocks of at least 1, and a tensor of rank 4");
   const Dim n = x.size(0), c = x.size(1), h = floor_div(x.size(2), b), w = floor_div(x.size(3), b);
-  const Tensor moved = ops::permute(ops::reshape(x, Dims{n, c, h, b, w, b}), Dims{0, 3, 5, 1, 2, 4});
+  const bool is_crd = call.word("mode", "DCR") == "CRD";
+  const Tensor parts = ops::reshape(x, Dims{n, c, h, b, w, b});
+  const Tensor moved = ops::permute(parts, is_crd ? Dims{0, 1, 3, 5, 2, 4} : Dims{0, 3, 5, 1, 2, 4});
   return {ops::reshape(moved, Dims{n, c * b * b, h, w})};
 }
 

@@ -65,18 +65,54 @@ TEST_CASE("an elastic job ends when too few ranks are left", "[elastic]") {
         Lines{"kiln run: rank 1 was killed by signal 9 (Killed); the other ranks were stopped"});
 }
 
+namespace {
+
+// A file of hosts that an elastic job looks at again and again.
+class HostsFile {
+ public:
+  explicit HostsFile(const std::string& hosts)
+      : path_(std::filesystem::temp_directory_path() / ("kiln-hosts-" + std::to_string(getpid()))) {
+    write(hosts);
+  }
+  ~HostsFile() { std::filesystem::remove(path_); }
+  HostsFile(const HostsFile&) = delete;
+  HostsFile& operator=(const HostsFile&) = delete;
+
+  void write(const std::string& hosts) const { std::ofstream(path_) << hosts; }
+  std::string script() const { return "cat " + path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
 TEST_CASE("an elastic job takes in hosts that are discovered", "[elastic]") {
-  const auto path = std::filesystem::temp_directory_path() / ("kiln-hosts-" + std::to_string(getpid()));
-  std::ofstream(path) << "east:1\n";
+  const HostsFile hosts("east:1\n");
   dist::JobOptions options = elastic_job(1, 3, {"1"});
-  options.discover = "cat " + path.string();
+  options.discover = hosts.script();
   options.agent = {"env", "HOST={host}"};
   JobProcess process(options);
   process.wait_for_output("[0] starts");
-  std::ofstream(path) << "east:1\nwest:2\n";
+  hosts.write("east:1\nwest:2\n");
   CHECK(process.wait() == 0);
-  std::filesystem::remove(path);
   CHECK(sorted_lines(process.output()) == Lines{"[0] epoch 1: rank 0 of 3", "[1] epoch 1: rank 1 of 3",
                                                 "[2] epoch 1: rank 2 of 3",
                                                 "kiln run: 2 more on new hosts: 3 ranks go on"});
+}
+
+TEST_CASE("an elastic job goes on without new hosts that fail or do not answer", "[elastic]") {
+  const HostsFile hosts("east:1\n");
+  dist::JobOptions options = elastic_job(1, 4, {"1"});
+  options.discover = hosts.script();
+  options.agent = {"sh", "-c", R"([ $0 != west ] || exec sleep 60; [ $0 != south ] || exit 3; exec "$@")",
+                   "{host}"};
+  JobProcess process(options);
+  process.wait_for_output("[0] starts");
+  hosts.write("east:1\nwest:1\nsouth:1\nnorth:1\n");
+  CHECK(process.wait() == 0);
+  CHECK(sorted_lines(process.output()) ==
+        Lines{"[0] epoch 1: rank 0 of 2", "[3] epoch 1: rank 1 of 2",
+              "kiln run: 1 more on new hosts: 2 ranks go on",
+              "kiln run: rank 2 left with exit code 3 before it met the others"});
 }

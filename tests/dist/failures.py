@@ -6,6 +6,7 @@
 Hosts are network namespaces, which root may make; where they cannot be made nothing is tried (exit code 77).
 """
 import argparse
+import contextlib
 import os
 import random
 import signal
@@ -29,14 +30,23 @@ def require(condition, sentence):
         raise Wrong(sentence)
 
 
-def start(network, kiln, silence, options, launcher="driver", arguments=()):
-    command = [*network.inside(launcher), kiln, "run", *options, "--agent", network.agent(), PROGRAM, *arguments]
-    job = Job(command, {"KILN_SILENCE_SECONDS": str(silence)})
-    if not wait_until(lambda: all(len(job.steps(rank)) >= 3 for rank in range(int(arguments[0]) if arguments else 3)), 60):
-        job.close()
-        raise Wrong(f"the job did not begin:\n{job.text()}")
-    time.sleep(random.uniform(0, 0.1))
-    return job
+@contextlib.contextmanager
+def running(kiln, silence, options, launcher="driver", first=3):
+    """A network and a job on it, of which each rank has taken some steps."""
+    network = Network(HOSTS if launcher in HOSTS else [*HOSTS, launcher])
+    job = None
+    try:
+        command = [*network.inside(launcher), kiln, "run", *options, "--agent", network.agent(), PROGRAM, str(first)]
+        job = Job(command, {"KILN_SILENCE_SECONDS": str(silence)})
+        require(wait_until(lambda: all(len(job.steps(rank)) >= 3 for rank in range(first)), 60), "the job did not begin")
+        time.sleep(random.uniform(0, 0.1))
+        yield network, job
+    except Wrong as wrong:
+        raise Wrong(f"{wrong}\n{job.text()}")
+    finally:
+        if job:
+            job.close()
+        network.close()
 
 
 def check_steps(job, survivors, at):
@@ -66,9 +76,7 @@ def check_end(job, network, code=0):
 
 def lose(kiln, silence, fail, recover=lambda network, host: None):
     """One host of three fails; gives how long the others took to go on."""
-    network = Network([*HOSTS, "driver"])
-    job = start(network, kiln, silence, ["--elastic", "2:3", "--hosts", "a:1,b:1,c:1"])
-    try:
+    with running(kiln, silence, ["--elastic", "2:3", "--hosts", "a:1,b:1,c:1"]) as (network, job):
         victim = random.randrange(3)
         survivors = [rank for rank in range(3) if rank != victim]
         at = time.monotonic()
@@ -80,11 +88,6 @@ def lose(kiln, silence, fail, recover=lambda network, host: None):
         check_end(job, network)
         check_silent(job, victim, at + taken)
         return taken
-    except Wrong as wrong:
-        raise Wrong(f"{wrong}\n{job.text()}")
-    finally:
-        job.close()
-        network.close()
 
 
 def kill(kiln, silence):
@@ -103,9 +106,7 @@ def cut(kiln, silence):
 
 def halves(kiln, silence):
     """The launcher's own host is cut off: its rank goes on alone, and the other two end."""
-    network = Network(HOSTS)
-    job = start(network, kiln, silence, ["--elastic", "1:3", "--hosts", "localhost:1,b:1,c:1"], launcher="a")
-    try:
+    with running(kiln, silence, ["--elastic", "1:3", "--hosts", "localhost:1,b:1,c:1"], launcher="a") as (network, job):
         at = time.monotonic()
         network.cut("a")
         require(wait_until(lambda: any(ranks == 1 for _, _, ranks, _ in job.steps(0)), silence + 20), "rank 0 did not go on")
@@ -114,18 +115,11 @@ def halves(kiln, silence):
         for rank in (1, 2):
             check_silent(job, rank, at + taken)
         return taken
-    except Wrong as wrong:
-        raise Wrong(f"{wrong}\n{job.text()}")
-    finally:
-        job.close()
-        network.close()
 
 
 def peers(kiln, silence):
     """Two hosts no longer reach each other, but both reach the launcher: one of them goes on with the third."""
-    network = Network([*HOSTS, "driver"])
-    job = start(network, kiln, silence, ["--elastic", "2:3", "--hosts", "a:1,b:1,c:1"])
-    try:
+    with running(kiln, silence, ["--elastic", "2:3", "--hosts", "a:1,b:1,c:1"]) as (network, job):
         one, other = random.sample(range(3), 2)
         at = time.monotonic()
         network.block(HOSTS[one], HOSTS[other])
@@ -135,21 +129,14 @@ def peers(kiln, silence):
         check_end(job, network)
         require(len(gone_on()) == 2, f"ranks {gone_on()} went on")
         return taken
-    except Wrong as wrong:
-        raise Wrong(f"{wrong}\n{job.text()}")
-    finally:
-        job.close()
-        network.close()
 
 
 def growth(kiln, silence):
     """A host comes while two train: none of them goes back."""
-    network = Network([*HOSTS, "driver"])
     with tempfile.NamedTemporaryFile("w", suffix=".hosts") as hosts:
         hosts.write("a:1\nb:1\n")
         hosts.flush()
-        job = start(network, kiln, silence, ["--elastic", "2:3", "--discover", f"cat {hosts.name}"], arguments=["2"])
-        try:
+        with running(kiln, silence, ["--elastic", "2:3", "--discover", f"cat {hosts.name}"], first=2) as (network, job):
             at = time.monotonic()
             hosts.write("c:1\n")
             hosts.flush()
@@ -162,11 +149,6 @@ def growth(kiln, silence):
             for rank in range(3):
                 require(all(step == weight for _, step, _, weight in job.steps(rank)), f"rank {rank} has another weight")
             return job.steps(2)[0][0] - at
-        except Wrong as wrong:
-            raise Wrong(f"{wrong}\n{job.text()}")
-        finally:
-            job.close()
-            network.close()
 
 
 # How soon the others go on, beside the silence after which a host counts as lost.
@@ -182,6 +164,7 @@ def main():
     parser.add_argument("--silence", type=float, default=1.5)
     parser.add_argument("--kinds", default=",".join(KINDS))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no host is left behind
     probe = Network(["a"])
     probe.close()
     if not probe.is_there:

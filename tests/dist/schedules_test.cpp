@@ -189,3 +189,18 @@ TEST_CASE("a rank that joins stands in for a schedule, and one that asks otherwi
     EXPECT(ranks.join("train.kiln:9") == 0);
   });
 }
+
+TEST_CASE("a rank that has not told yet that it goes on is not one that waits for ever", "[controller]") {
+  Job job(2);
+  const dist::Name name{"a", 0};
+  for (const int rank : {0, 1}) {
+    job.submit_by_name(rank, "a");
+    job.coordinator.set_waiting(rank, name);
+  }
+  CHECK(job.performed() == std::vector<int>{1});
+  job.submit_by_name(0, "a");
+  job.coordinator.set_waiting(0, name);
+  CHECK(job.performed().empty());
+  job.submit_by_name(1, "a");
+  CHECK(job.performed() == std::vector<int>{1});
+}

@@ -2,9 +2,11 @@
 // portable form.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "jit/autodiff/differentiate.h"
 #include "jit/graph/text.h"
+#include "jit/passes/run_recipe.h"
 #include "onnx/export/constant_text.h"
 #include "onnx/export/export.h"
 #include "onnx/export/python_op.h"
@@ -64,7 +66,7 @@ jit::ProgramCall mixed_call() {
 jit::Graph graph_of(jit::ProgramCall call) {
   jit::Graph graph = jit::parse_graph(kText);
   jit::CustomFunction function = *jit::custom_function(*graph.nodes[0].op);
-  function.call = std::make_shared<const jit::ProgramCall>(std::move(call));
+  function.program_call = std::make_shared<const jit::ProgramCall>(std::move(call));
   const auto op = jit::make_custom_op(std::move(function));
   graph.own_ops = {op};
   for (jit::Node& node : graph.nodes) {
@@ -102,7 +104,7 @@ std::vector<NodeProto> nodes_of(const ModelProto& model, std::string_view type) 
 
 jit::Graph joint_of(const jit::Graph& graph) {
   const jit::KeptBackward kept;
-  return jit::differentiate(graph, {true, false}).graph;
+  return jit::run_recipe(jit::recipes::kNeeded, jit::differentiate(graph, {true, false}).graph);
 }
 
 Export exported(const jit::Graph& graph, CustomForm form) {

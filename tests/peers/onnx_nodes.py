@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""Runs the node tests of the package onnx through Kiln's importer: onnx_nodes.py RUNNER [--compiled] [--table FILE] [NAME...]
+"""Runs the node tests of the package onnx through Kiln's importer: onnx_nodes.py [--update] [--fast] [NAME...]
 
-Fails when a result is out of tolerance in any way of running it, or when fewer than 1,250 cases pass. With --table the
-table of operators in the document is written anew.
+Each case runs node by node, as a graph, and as compiled kernels (not with --fast). Fails when a result is out of tolerance
+in any of these ways, or when fewer than 1,250 cases pass. --update writes the table of docs/onnx_import.md anew.
 """
+# Environment: onnx
 import argparse
 import collections
+import os
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from onnx_cases import cases, write_case
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "support"))
+from onnx_cases import cases, write_case  # noqa: E402
 
 LEAST = 1250
+DOCUMENT = HERE.parent.parent / "docs" / "onnx_import.md"
 
 
 def run(runner, folders, compiled):
@@ -48,25 +53,26 @@ def table(rows):
 
 
 def operator_of(case):
-    """The operator that a case is about: of an expanded one that which its name begins with."""
-    if len(case.model.graph.node) == 1:
-        return case.model.graph.node[0].op_type
-    return case.name.removeprefix("test_").split("_")[0] + " (as smaller operators)" if "expanded" in case.name else case.name.removeprefix("test_").split("_")[0]
+    """The operator that a case is about; of one that is written as smaller operators, that which its name begins with."""
+    nodes = [node.op_type for node in case.model.graph.node if node.op_type != "Constant"]
+    if len(nodes) == 1:
+        return nodes[0]
+    return case.name.removeprefix("test_").split("_")[0] + " (as smaller operators)"
 
 
 def main():
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("runner")
-    arguments.add_argument("--compiled", action="store_true")
-    arguments.add_argument("--table", type=Path)
+    arguments.add_argument("--fast", action="store_true")
+    arguments.add_argument("--update", action="store_true")
     arguments.add_argument("--log", type=Path)
     arguments.add_argument("names", nargs="*")
     given = arguments.parse_args()
+    runner = Path(os.environ["KILN"]).resolve().parent / "tests" / "onnx_runner"
     chosen = [case for case in cases() if not given.names or any(name in case.name for name in given.names)]
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         unwritten = {case.name: why for case in chosen if (why := write_case(case, root / case.name))}
-        results = run(given.runner, [root / case.name for case in chosen if case.name not in unwritten], given.compiled)
+        results = run(runner, [root / case.name for case in chosen if case.name not in unwritten], not given.fast)
     rows = collections.defaultdict(lambda: [0, 0, collections.Counter()])
     passed, graphs, wrong = 0, 0, []
     log = []
@@ -84,9 +90,10 @@ def main():
             row[2][reason_of(eager)] += 1
     if given.log:
         given.log.write_text("\n".join(log) + "\n")
-    if given.table:
-        head, _, tail = given.table.read_text().partition("<!-- node tests -->\n")
-        given.table.write_text(head + "<!-- node tests -->\n" + table(rows) + "<!-- end -->\n" + tail.partition("<!-- end -->\n")[2])
+    if given.update:
+        head, _, tail = DOCUMENT.read_text().partition("<!-- node tests -->\n")
+        tail = tail.partition("<!-- end -->\n")[2]
+        DOCUMENT.write_text(f"{head}<!-- node tests -->\n{table(rows)}<!-- end -->\n{tail}")
     print(f"{passed} of {len(chosen)} node tests pass, {graphs} of them as graphs of all inputs; {len(wrong)} are wrong")
     print("\n".join(wrong))
     sys.exit(bool(wrong) or (not given.names and passed < LEAST))

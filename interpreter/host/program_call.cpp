@@ -1,4 +1,4 @@
-#include "interpreter/capture/program_call.h"
+#include "interpreter/host/program_call.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,8 @@
 #include "interpreter/vm/impl.h"
 #include "tensor/autograd.h"
 
-namespace kiln::interp::capture {
+namespace kiln::interp::host {
 namespace {
-
-using namespace host;
 
 jit::HostValue host_value(Interpreter& interpreter, const Value& v) {
   switch (v.tag()) {
@@ -162,34 +160,33 @@ std::string qualified_name(Interpreter& interpreter, const Value& autograd) {
   if (forward == nullptr || !forward->is(Tag::Function)) return type.name;
   const Module& module = forward->as<Function>().module.as<Module>();
   if (&module == &interpreter.main()) return type.name;
-  const std::string stem = std::filesystem::path(module.name).stem().string();
-  return stem + "." + type.name;
+  const std::filesystem::path main(interpreter.main().path);
+  const std::filesystem::path near =
+      std::filesystem::path(module.path).lexically_relative(main.parent_path()).replace_extension();
+  if (module.path.empty() || near.empty() || *near.begin() == "..")
+    return std::filesystem::path(module.name).stem().string() + "." + type.name;
+  std::string name;
+  for (const auto& part : near) name += part.string() + ".";
+  return name + type.name;
 }
 
-std::shared_ptr<const jit::ProgramCall> program_call(Tracer& tracer, Interpreter& interpreter,
-                                                     const Application& application) {
+std::shared_ptr<const jit::ProgramCall> program_call(Interpreter& interpreter, const Value& autograd,
+                                                     const capture::Application& application) {
   auto call = std::make_shared<jit::ProgramCall>();
-  call->qualified_name = qualified_name(interpreter, application.type);
+  call->qualified_name = qualified_name(interpreter, autograd);
   call->arguments = places(interpreter, application.arguments, application.tensor_arguments);
   call->results = places(interpreter, application.outputs, application.tensor_outputs);
-  for (std::size_t i = 0; i < call->arguments.size(); ++i) {
-    jit::CallPlace& place = call->arguments[i];
-    place.name = application.names[i];
-    if (tracer.varies(i)) {
-      if (const auto* was = place.value ? std::get_if<std::int64_t>(&*place.value) : nullptr)
-        place.value = jit::HostSize{*was};
-    }
-  }
+  for (std::size_t i = 0; i < call->arguments.size(); ++i) call->arguments[i].name = application.names[i];
   call->requires_grads.assign(call->arguments.size(), false);
   for (std::size_t i = 0; i < application.inputs.size(); ++i) {
     call->requires_grads[application.tensor_arguments[i]] =
         grad_enabled() && requires_grad(application.inputs[i]);
   }
-  const auto& type = application.type.as<StructType>();
+  const auto& type = autograd.as<StructType>();
   if (const Value* hook = type.method("infer_shape"))
     call->infer_shape = infer_shape_hook(interpreter, *hook);
   if (const Value* hook = type.method("alias_input")) call->alias_input = alias_hook(interpreter, *hook);
   return call;
 }
 
-}  // namespace kiln::interp::capture
+}  // namespace kiln::interp::host
