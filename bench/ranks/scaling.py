@@ -8,13 +8,13 @@ and sums one buffer after the other. The step ends when both are done; efficienc
 What a sum of B bytes over n ranks takes, with bandwidth w, latency a, processor time o for a message and g for a byte:
 
 - Agreement: rank 0 hears of and answers the n - 1 others: 2a + 2 (n - 1) o.
-- `direct` is what Kiln does: each rank sends every other one its part, sums its own, and sends the sums to all. P pieces of
-  n * 256 KiB follow each other: wire time W = 2 (n - 1) / n B / w, processor time C = 4 (n - 1) P o + B g, together
-  2a + max(W, C) + min(W, C) / P.
-- `halving`, for powers of two: with rank ^ 1, rank ^ 2, rank ^ 4 ... half of what is left goes each way, then back. W is as
-  before, C = 4 log2(n) P o + B g, latency 2 log2(n) a. It adds up in the same tree, so each bit of a result is the same.
-- `hosts`: ranks of a host sum in shared memory first, of which each then sums its share over hosts by halving. The ranks of
-  a host, a power of two, are a subtree of the tree, so bits are the same again.
+- `direct` is what Kiln does with fewer than 16 ranks: each sends every other one its part, sums its own, and sends the sums
+  to all. P pieces of n * 256 KiB follow each other: wire time W = 2 (n - 1) / n B / w, processor time
+  C = 4 (n - 1) P o + B g, together 2a + max(W, C) + min(W, C) / P.
+- `halving` is what Kiln does with 16, 32, 64 ...: with rank ^ 1, rank ^ 2, rank ^ 4 ... half of what is left goes each way,
+  then back. W is as before, C = 4 log2(n) o + B g, together 2 log2(n) a + W + C. It adds up in the same tree, so each bit
+  of a result is the same. Ranks of one host are neighbours: what they exchange first stays within the host, and each then
+  has its share of what hosts exchange.
 
 Links: `switch` gives each host one link both ways to all others. `ring` connects neighbours alone, so that what two hosts at
 distance d send each other passes d links: per direction B n / 8 for each of the two phases of `direct`, B / 2 for each
@@ -61,22 +61,15 @@ def direct(size, n, net):
 
 
 def halving(size, n, net):
-    steps = n.bit_length() - 1
-    pieces = max(1, math.ceil(size / (1 << 20)))
+    (steps, m) = (n.bit_length() - 1, net.per_host)
     if net.topology == "ring":
         wire = steps * size / net.bandwidth
     else:
-        wire = 2 * (n - 1) / n * size / net.bandwidth
-    return 2 * steps * net.latency + overlapped(wire, 4 * steps * pieces * net.message + size * net.reduced_byte, pieces)
+        wire = 2 * (n - m) / n * size / net.bandwidth + 2 * (m - 1) / m * size / net.memory
+    return 2 * steps * net.latency + wire + 4 * steps * net.message + size * net.reduced_byte
 
 
-def by_hosts(size, n, net):
-    m = net.per_host
-    within = 2 * (m - 1) / m * size / net.memory
-    return within + (halving(size, n // m, net) if n > m else 0)
-
-
-ALGORITHMS = {"direct": direct, "halving": halving, "hosts": by_hosts}
+ALGORITHMS = {"direct": direct, "halving": halving}
 
 
 def resnet101():
@@ -147,8 +140,8 @@ def main():
     for n in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512):
         cells = []
         for algorithm in ALGORITHMS:
-            if n > 1 and (n < options.per_host or (algorithm == "halving" and options.per_host > 1)):
-                cells.append("")  # halving without regard to hosts is not modelled
+            if 1 < n < options.per_host:
+                cells.append("")
                 continue
             (seconds, sums) = step(layers, options.compute, n, net, algorithm)
             cells.append(f"{100 * options.compute / seconds:.0f} % ({sums})")
