@@ -5,6 +5,7 @@
 #include "jit/graph/layouts.h"
 #include "jit/shape_rules.h"
 #include "onnx/export/custom.h"
+#include "onnx/export/model_writer.h"
 #include "onnx/export/tensors.h"
 
 namespace kiln::onnx {
@@ -45,6 +46,13 @@ std::vector<std::string> names_of_values(const jit::Graph& graph) {
     if (std::isdigit(static_cast<unsigned char>(name[0])) != 0) name.insert(0, 1, 'v');
   }
   return names;
+}
+
+OnnxValues present(const OnnxValues& operands) {
+  OnnxValues result;
+  std::ranges::copy_if(operands, std::back_inserter(result),
+                       [](const OnnxValue& x) { return !x.name.empty(); });
+  return result;
 }
 
 Tensor number_of(const jit::Number& number) {
@@ -109,8 +117,10 @@ OnnxValues Scope::written(const jit::Graph& graph, const jit::Node& node, const 
     const Attrs attrs = jit::to_attrs(*node.op, node.attrs);
     return write_onnx({*node.op, attrs, operands, inputs, outputs, *this});
   }
-  if (rule.body != nullptr || node.op->decompose != nullptr)
-    return model_.call(*this, model_.function_of(graph, node), operands, outputs);
+  const bool has_body = rule.body != nullptr || node.op->decompose != nullptr;
+  // Draws follow one another in the graph, which a function knows nothing of.
+  if (has_body && node.op->draws()) return write(model_.body_of(graph, node), present(operands)).outputs;
+  if (has_body) return model_.call(*this, model_.function_of(graph, node), operands, outputs);
   throw OpError(ErrorKind::Capture, "'" + std::string(node.op->name()) + "' has no form in ONNX" +
                                         (rule.missing.empty() ? "" : ": " + std::string(rule.missing)));
 }
