@@ -79,7 +79,9 @@ WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const s
   const jit::KeptBackward whole;  // a derivative of a function of the program is one node, as its forward is
   const StageMade made = stage_made(stage, captured, call.remove);
   if (made.lines) raise("ValueError", fmt::format("the stage \"{}\" is a text and no graph", stage.name));
-  onnx::Export result = onnx::export_graph(made.graph, stored_of(captured, made.graph), options);
+  onnx::ExportOptions from_here = options;
+  from_here.generator = captured.generator;
+  onnx::Export result = onnx::export_graph(made.graph, stored_of(captured, made.graph), from_here);
   refuse_problems(result.problems);
   const std::string bytes = onnx::write_model(result.model);
   const onnx::ModelProto again = onnx::read_model(bytes);

@@ -6,6 +6,7 @@
 
 #include "onnx/export/model_writer.h"
 #include "onnx/export/tensors.h"
+#include "tensor/functions.h"
 
 namespace kiln::onnx {
 namespace {
@@ -37,6 +38,7 @@ class GraphExport {
 
   Export run() {
     check();
+    for (const char* const name : {"seed", "draw"}) scope_.fresh(name);
     OnnxValues inputs;
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) inputs.push_back(input(i));
     const Scope::Written written = scope_.write(graph_, inputs);
@@ -105,6 +107,10 @@ class GraphExport {
   }
 
   void finish() {
+    if (scope_.draws) {
+      draw_input("seed", writer_.options().generator.seed);
+      draw_input("draw", writer_.options().generator.offset);
+    }
     // Symbols that no input shows are inputs of their own, in front of none that the program knows.
     for (const auto& [symbol, value] : scope_.missing_symbols()) {
       jit::Type type;
@@ -125,6 +131,13 @@ class GraphExport {
     whole.opsets = {{"", writer_.options().opset}};
     for (const FunctionProto& function : whole.functions) add_domain(function.domain);
     for (const NodeProto& node : whole.graph.nodes) add_domain(node.domain);
+  }
+  // Which may be given, and is otherwise where the program's generator was.
+  void draw_input(const std::string& name, std::uint64_t value) {
+    const Tensor number =
+        ops::full({}, Tensor::number(static_cast<std::int64_t>(value)), DType::I64, Device{});
+    scope_.initializers.push_back(to_proto(number, name));
+    model().inputs.push_back(info_of(name, jit::to_type(number.type())));
   }
   void add_domain(const std::string& domain) {
     ModelProto& whole = writer_.model;

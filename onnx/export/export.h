@@ -1,12 +1,14 @@
 // Owns exporting a graph as an ONNX model.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "jit/graph/graph.h"
 #include "onnx/proto/model.h"
+#include "tensor/random.h"
 
 namespace kiln::onnx {
 
@@ -25,6 +27,7 @@ struct ExportOptions {
   int opset = 20;
   CustomForm custom = CustomForm::Function;
   bool draws_at_runtime = false;  // random numbers are the runtime's, not Kiln's
+  Generator generator{};          // where draws begin: the defaults of the model's inputs `seed` and `draw`
 };
 
 // What of a graph cannot be exported, and where in the program it stands.

@@ -25,8 +25,19 @@ std::vector<std::string> parameter_names(const Op& op) {
   return names;
 }
 
-// The application alone, with its operands as inputs.
-jit::Graph body_graph(const jit::Graph& graph, const jit::Node& node) {
+bool same_operands(const std::vector<jit::Operand>& a, const std::vector<jit::Operand>& b) {
+  return std::ranges::equal(a, b, [](const jit::Operand& x, const jit::Operand& y) {
+    return (x.is_value() && y.is_value()) || x == y;
+  });
+}
+
+}  // namespace
+
+void ModelWriter::add_note(const std::string& note) {
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+}
+
+jit::Graph ModelWriter::body_of(const jit::Graph& graph, const jit::Node& node) {
   jit::Builder builder;
   builder.graph.stage = jit::Stage::Functional;
   builder.graph.name = node.op->name();
@@ -56,18 +67,6 @@ jit::Graph body_graph(const jit::Graph& graph, const jit::Node& node) {
   builder.graph.outputs = jit::inline_fragment(builder, *steps, inner.operands, inner);
   jit::add_size_guards(builder.graph.size_guards, steps->guards);
   return jit::run_recipe(jit::recipes::kNeeded, std::move(builder.graph));
-}
-
-bool same_operands(const std::vector<jit::Operand>& a, const std::vector<jit::Operand>& b) {
-  return std::ranges::equal(a, b, [](const jit::Operand& x, const jit::Operand& y) {
-    return (x.is_value() && y.is_value()) || x == y;
-  });
-}
-
-}  // namespace
-
-void ModelWriter::add_note(const std::string& note) {
-  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
 }
 
 LocalFunction ModelWriter::add_function(std::string_view domain, const std::string& name,
@@ -114,7 +113,7 @@ const LocalFunction& ModelWriter::function_of(const jit::Graph& graph, const jit
         same_operands(each.node.operands, node.operands))
       return each.function;
   }
-  const jit::Graph body = body_graph(graph, node);
+  const jit::Graph body = body_of(graph, node);
   LocalFunction function = add_function(kOpsDomain, std::string(node.op->name()), body);
   return bodies_.emplace_back(BodyFunction{node, std::move(types), std::move(function)}).function;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <optional>
 
 #include "onnx/export/scope.h"
 
@@ -28,14 +29,19 @@ class ModelWriter {
   std::map<std::string, std::string> contexts;
   // Of autograd functions, by op and sizes.
   std::map<std::pair<const Op*, std::string>, LocalFunction> custom_functions;
+  std::int64_t draw_count = 0;     // of the generator, so far
 
   void add_note(const std::string& note);
   // A function with the nodes of the graph, which takes one operand per input and gives its outputs. Its name
   // has a number where another function of the domain has it.
   LocalFunction add_function(std::string_view domain, const std::string& name, const jit::Graph& body);
-  // The function made of the body of this application; the same one for equal applications. Throws OpError
-  // (Capture) where the body asks for elements.
+  // The body of this application over smaller ops, with one input for each operand that is a value. Throws
+  // OpError (Capture) where the body asks for elements.
+  static jit::Graph body_of(const jit::Graph& graph, const jit::Node& node);
+  // The function made of it; the same one for equal applications.
   const LocalFunction& function_of(const jit::Graph& graph, const jit::Node& node);
+  // The function that gives the words of a draw, from seed, number of the draw and count of blocks.
+  const LocalFunction& philox();
   // The results of a call; `types` are theirs.
   OnnxValues call(Scope& scope, const LocalFunction& function, const OnnxValues& operands,
                   std::span<const TensorType> types);
@@ -48,6 +54,7 @@ class ModelWriter {
   };
   const ExportOptions& options_;
   std::list<BodyFunction> bodies_;
+  std::optional<LocalFunction> philox_;
   std::map<std::string, jit::TakenNames, std::less<>> function_names_;  // by domain
 };
 

@@ -5,6 +5,7 @@
 #include "jit/graph/layouts.h"
 #include "jit/shape_rules.h"
 #include "onnx/export/custom.h"
+#include "onnx/export/model_writer.h"
 #include "onnx/export/tensors.h"
 
 namespace kiln::onnx {
@@ -47,6 +48,13 @@ std::vector<std::string> names_of_values(const jit::Graph& graph) {
   return names;
 }
 
+OnnxValues present(const OnnxValues& operands) {
+  OnnxValues result;
+  std::ranges::copy_if(operands, std::back_inserter(result),
+                       [](const OnnxValue& x) { return !x.name.empty(); });
+  return result;
+}
+
 Tensor number_of(const jit::Number& number) {
   if (const auto* truth = std::get_if<bool>(&number)) return Tensor::number(*truth);
   if (const auto* size = std::get_if<Dim>(&number)) return Tensor::number(size->known());
@@ -56,7 +64,7 @@ Tensor number_of(const jit::Number& number) {
 }  // namespace
 
 void Scope::add(NodeProto node) {
-  if (node.name.empty()) node.name = node_name_;
+  if (node.name.empty() && !node_name_.empty()) node.name = jit::fresh_name(node_names_, node_name_);
   if (node.doc.empty()) node.doc = node_doc_;
   nodes.push_back(std::move(node));
 }
@@ -109,8 +117,10 @@ OnnxValues Scope::written(const jit::Graph& graph, const jit::Node& node, const 
     const Attrs attrs = jit::to_attrs(*node.op, node.attrs);
     return write_onnx({*node.op, attrs, operands, inputs, outputs, *this});
   }
-  if (rule.body != nullptr || node.op->decompose != nullptr)
-    return model_.call(*this, model_.function_of(graph, node), operands, outputs);
+  const bool has_body = rule.body != nullptr || node.op->decompose != nullptr;
+  // Draws follow one another in the graph, which a function knows nothing of.
+  if (has_body && node.op->draws()) return write(model_.body_of(graph, node), present(operands)).outputs;
+  if (has_body) return model_.call(*this, model_.function_of(graph, node), operands, outputs);
   throw OpError(ErrorKind::Capture, "'" + std::string(node.op->name()) + "' has no form in ONNX" +
                                         (rule.missing.empty() ? "" : ": " + std::string(rule.missing)));
 }

@@ -24,6 +24,7 @@ class Scope final : public OnnxNodes {
   std::string constant(const Tensor& value) override;
   std::string sizes(std::span<const Dim> sizes) override;
   std::string size(const Dim& size) override;
+  std::string draw_words(const Dim& blocks) override;
 
   ModelWriter& model() { return model_; }
   // A name that no value of the scope has.
@@ -54,6 +55,7 @@ class Scope final : public OnnxNodes {
   std::vector<NodeProto> nodes;
   std::vector<TensorProto> initializers;  // of a graph; constants of functions are nodes
   std::vector<ValueInfo> values;          // types of what the graph has names for
+  bool draws = false;                     // are the inputs `seed` and `draw` read?
 
  private:
   struct SymbolSource {
@@ -71,7 +73,7 @@ class Scope final : public OnnxNodes {
 
   ModelWriter& model_;
   bool is_function_;
-  jit::TakenNames names_;
+  jit::TakenNames names_, node_names_;  // of values; of nodes, which a runtime tells apart by name
   std::map<std::string, SymbolSource, std::less<>> symbols_;
   std::map<std::string, std::string, std::less<>> sizes_;  // by text of the expression
   std::set<std::string, std::less<>> shared_;              // names that keep to be what they are

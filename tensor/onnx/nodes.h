@@ -43,6 +43,9 @@ class OnnxNodes {
   // Sizes as i64[n], or one as i64[]. Those that are symbolic are computed from shapes of inputs.
   virtual std::string sizes(std::span<const Dim> sizes) = 0;
   virtual std::string size(const Dim& size) = 0;
+  // The words of the next draw of the generator (tensor/philox.h), four for each block: numbers of 32 bits in
+  // i64[4 * blocks]. They follow the model's inputs `seed` and `draw`.
+  virtual std::string draw_words(const Dim& blocks) = 0;
 };
 
 // One application of an op, as its rule sees it.
