@@ -21,14 +21,15 @@ struct Complex {
   Tensor real, imaginary;  // the latter is absent for real numbers
 };
 
-// Along the last dimension, cut or filled with zeros to `length`.
+// Along the last dimension, cut or filled with zeros to `length`. In f64: a sum over all places would lose
+// digits.
 Complex transformed(const Complex& x, std::int64_t length, bool is_inverse) {
   const std::int64_t places = std::min(x.real.size(x.real.rank() - 1).fixed(), length);
   const Tensor angle = angles(places, length);
-  const DType dtype = x.real.dtype();
-  const Tensor cosine = ops::to(ops::cos(angle), dtype);
-  const Tensor sine = ops::to(is_inverse ? ops::sin(angle) : -ops::sin(angle), dtype);
-  const auto cut = [&](const Tensor& part) { return ops::narrow(part, part.rank() - 1, 0, places); };
+  const Tensor cosine = ops::cos(angle), sine = is_inverse ? ops::sin(angle) : -ops::sin(angle);
+  const auto cut = [&](const Tensor& part) {
+    return ops::narrow(ops::to(part, DType::F64), part.rank() - 1, 0, places);
+  };
   const Tensor real = cut(x.real);
   Complex made{ops::matmul(real, cosine), ops::matmul(real, sine)};
   if (x.imaginary) {
@@ -39,7 +40,8 @@ Complex transformed(const Complex& x, std::int64_t length, bool is_inverse) {
     const double scale = 1 / static_cast<double>(length);
     made = {made.real * scale, made.imaginary * scale};
   }
-  return made;
+  const DType dtype = x.real.dtype();
+  return {ops::to(made.real, dtype), ops::to(made.imaginary, dtype)};
 }
 
 Complex complex_of(Call& call, const Tensor& x) {
