@@ -63,6 +63,7 @@ Interpreter::~Interpreter() {
   kiln::set_place_source({});
   kiln::timeline::set_line_source({});
   impl_->own_passes.clear();
+  impl_->file_objects.clear();
   impl_->modules.clear();
   Generator::forget_left();
   for (Value& slot : main_->slots) slot.clear();

@@ -72,6 +72,8 @@ std::vector<std::string> notes_of(const Op& op) {
   const std::string name(name_of_signature(op.name()));
   if (op.has(kInplace)) notes.push_back("`x." + name + "_(…)` writes the result into x");
   if (op.view != nullptr) notes.push_back("the result is a view: it shares x's elements");
+  if (op.communicates())
+    notes.push_back("all ranks call it together, so compiled code never drops, merges or repeats it");
   if (op.draws()) notes.push_back("random: `seed(n)` makes it repeatable");
   if (op.has(kDataDependent)) notes.push_back("the result's shape depends on the data");
   if (!op.vjp && op.vjp.missing != kComposite && op.lowering != Lowering::Create) {

@@ -69,7 +69,7 @@ void check_processor() {
 }
 
 void apply_settings(const CommandLine& line) {
-  if (!line.device.empty()) set_default_device(parse_device(line.device));
+  if (!line.device.empty()) set_default_device(parse_device(device_of_rank(line.device)));
   if (line.threads.empty()) return;
   int count = 0;
   const char* end = line.threads.data() + line.threads.size();
@@ -117,7 +117,16 @@ void suggest_tool(const CommandLine& line) {
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
 
+// The program that runs a model of ONNX on the files that the arguments name.
+std::string model_program(const std::string& path) {
+  std::string text = "from onnx_command import run_file\nrun_file(\"";
+  for (const char c : path) text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return text + "\", args)\n";
+}
+
 Result run_program(Session& session, const CommandLine& line) {
+  if (line.script.ends_with(".onnx"))
+    return session.eval_program("<model>", model_program(line.script), false);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
   if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
   suggest_tool(line);

@@ -13,6 +13,7 @@
 #include "dist/launch/error_mark.h"
 #include "lang/diagnostic.h"
 #include "repl/failure.h"
+#include "tensor/cuda/devices.h"
 #include "tensor/interrupt.h"
 #include "tensor/parallel.h"
 
@@ -43,9 +44,14 @@ void write_by_lines() {
   if (dist::launched_rank()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 }
 
+// Nothing of a process that no launcher started.
+std::optional<dist::RankPlace> own_place() {
+  if (const auto launched = dist::launched_rank()) return launched->place;
+  return dist::place_of_mpi();
+}
+
 void share_processors(const CommandLine& line) {
-  std::optional<dist::RankPlace> place = dist::place_of_mpi();
-  if (const auto launched = dist::launched_rank()) place = launched->place;
+  const std::optional<dist::RankPlace> place = own_place();
   if (!place || place->local_size == 1 || !line.threads.empty() || std::getenv("OMP_NUM_THREADS") != nullptr)
     return;
   set_num_threads(dist::thread_share(*place, num_threads()));
@@ -107,6 +113,13 @@ int parse_code(std::string_view text) {
 }
 
 }  // namespace
+
+std::string device_of_rank(const std::string& name) {
+  const std::optional<dist::RankPlace> place = own_place();
+  if (name != "cuda" || !place || std::cmp_greater(place->local_size, cuda::driver().cards.size()))
+    return name;
+  return "cuda:" + std::to_string(place->local_rank);
+}
 
 RankConnection::RankConnection(const CommandLine& line) try : link_(program_of(line)) {
   write_by_lines();

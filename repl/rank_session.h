@@ -21,6 +21,10 @@ class RankConnection {
   dist::RankProcessLink link_;
 };
 
+/// The device that `--device` names. Of "cuda" each rank of a host has a card of its own, where there are as
+/// many.
+std::string device_of_rank(const std::string& name);
+
 /// Standard error of a rank: the error that ends it is marked, for the launcher shows it once.
 class RankErrors {
  public:

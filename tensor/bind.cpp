@@ -91,15 +91,16 @@ Device better_device(Inputs inputs, bool writes) {
                 std::move(operands), "bring them together: " + moved + ".to(\"" + to_string(better) + "\")");
 }
 
-// Numbers are the host's, and go anywhere.
-bool are_on_one_device(Inputs inputs) {
+// Numbers are the host's, and go anywhere. So it is with what collectives are told beside tensors, such as
+// tokens: they read it on the host.
+bool are_on_one_device(const Op& op, Inputs inputs) {
   const Tensor* first = nullptr;
   for (const Tensor& each : inputs) {
     if (!each || each.is_number()) continue;
     if (first == nullptr) {
       first = &each;
     } else if (each.device() != first->device()) [[unlikely]] {
-      return false;
+      return op.lowering == Lowering::Collective;
     }
   }
   return true;
@@ -405,7 +406,7 @@ Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
-  if (!are_on_one_device(inputs)) [[unlikely]] {
+  if (!are_on_one_device(op, inputs)) [[unlikely]] {
     const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
     return bind(op, {moved.data(), moved.size()}, attrs);
   }
@@ -420,7 +421,7 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
   }
-  if (!are_on_one_device(inputs)) [[unlikely]] {
+  if (!are_on_one_device(op, inputs)) [[unlikely]] {
     const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, true);
     return bind_inplace(op, {moved.data(), moved.size()}, attrs);
   }

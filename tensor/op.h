@@ -16,7 +16,9 @@
 namespace kiln {
 
 struct Op;
-struct Pointwise;  // tensor/ops/pointwise.h: what an elementwise row says beside
+struct Pointwise;       // tensor/ops/pointwise.h: what an elementwise row says beside
+struct OnnxValue;       // tensor/onnx/nodes.h
+class OnnxApplication;  // likewise
 
 // ---- Arguments -------------------------------------------------------------------------------------------
 
@@ -189,6 +191,31 @@ using ViewFn = std::vector<Layout> (*)(const Layout& input, const Attrs& attrs);
 // A new base whose `output`-th view equals `updated`: the scatter that undoes the view.
 using UndoFn = Tensor (*)(const Tensor& base, const Tensor& updated, const Attrs& attrs, int output);
 
+// Writes an application as nodes of an ONNX graph and gives its results, one per output.
+using OnnxFn = std::vector<OnnxValue> (*)(const OnnxApplication& application);
+
+// How an application is exchanged with other programs: as ONNX operators, in one of three ways.
+struct OnnxRule {
+  // An expression over operators, operands and attributes, as "Sub(Exp(x), 1)"; the name of an operator alone
+  // means all operands of the row in their order. tensor/onnx/expression.h has its form.
+  std::string_view expression;
+  OnnxFn write = nullptr;    // where types, sizes or attributes decide
+  BodyFn body = nullptr;     // the op over smaller ops of the table, equal to it but for rounding
+  std::string_view missing;  // why there is none; then the row's own body is taken where it has one
+
+  OnnxRule() = default;
+  OnnxRule(std::string_view text) : expression(text) {}
+  OnnxRule(const char* text) : expression(text) {}
+  OnnxRule(OnnxFn fn) : write(fn) {}
+  OnnxRule(BodyFn fn) : body(fn) {}
+  static OnnxRule none(std::string_view reason) {
+    OnnxRule rule;
+    rule.missing = reason;
+    return rule;
+  }
+  explicit operator bool() const { return !expression.empty() || write != nullptr || body != nullptr; }
+};
+
 // Which values backward needs, as bits.
 struct Saves {
   std::uint32_t inputs = 0;   // bit i: input i
@@ -253,8 +280,9 @@ inline constexpr int kOnDemand = -1;
 //     compiler must know to do more: `lowering::Reduce{cpu::Combine::Sum}`. Bodies are Composite.
 //   identity: where the result is an operand to the bit, so that nothing need be computed.
 //   products: of sums of products, how many, for who counts operations.
-//   effects: what it does beside giving results. A node with effects is never left out.
-//   traits: the rest; each says above what it means.
+//   onnx: how it is written in a file of ONNX. A row without a body has a rule, or a reason why there is
+//   none. effects: what it does beside giving results. A node with effects is never left out. traits: the
+//   rest; each says above what it means.
 // A pass asks the row and knows no name. `OpTable::add` refuses a row that leaves out what it must say.
 struct Op {
   Signature signature;
@@ -282,7 +310,7 @@ struct Op {
   std::uint32_t traits = 0;
   std::uint32_t effects = kNoEffects;  // of SideEffect
   int outputs = 1;
-  std::string_view onnx{};                      // the ONNX operator, "" when there is none of that meaning
+  OnnxRule onnx{};                              // empty: a function made of the body
   std::vector<std::string_view> dtypes_note{};  // extra words on dtypes for the documentation
   int id = -1;                                  // position in the table; -1 of an op that is no row of it
 

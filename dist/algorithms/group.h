@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dist/algorithms/memory.h"
 #include "dist/transport/transport.h"
 
 namespace kiln::dist {
@@ -20,6 +21,7 @@ struct Group {
   std::vector<int> ranks;  // ranks of the transport, ascending
   std::size_t me;          // where this rank stands in `ranks`
   std::uint64_t tag;
+  Memory* memory = &host_memory();  // where the elements are; its places are those that the transport knows
 
   std::size_t size() const { return ranks.size(); }
   std::unique_ptr<Transport::Request> send(std::size_t member, std::span<const std::byte> bytes) const {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <vector>
 
 namespace kiln::dist {
@@ -11,10 +10,6 @@ namespace {
 
 // A member of a broadcast passes on what it has of the message while the rest is on its way.
 constexpr std::size_t kBroadcastPiece = std::size_t{1} << 20U;
-
-void copy(std::span<const std::byte> from, std::byte* to) {
-  if (!from.empty()) std::memmove(to, from.data(), from.size());
-}
 
 }  // namespace
 
@@ -24,7 +19,7 @@ void allgather(const Group& group, std::span<const std::byte> mine, std::span<co
   Requests requests;
   for (std::size_t member = 0; member < group.size(); ++member) {
     if (member == group.me) {
-      copy(mine, all.data() + begin);
+      group.memory->copy(mine, all.data() + begin);
     } else {
       if (sizes[member] > 0) requests.add(group.receive(member, all.subspan(begin, sizes[member])));
       if (!mine.empty()) requests.add(group.send(member, mine));
@@ -59,7 +54,7 @@ void alltoall(const Group& group, std::span<const std::byte> input, std::span<co
     sent += to.size();
     received += from.size();
     if (member == group.me) {
-      copy(to, from.data());
+      group.memory->copy(to, from.data());
       continue;
     }
     if (!from.empty()) requests.add(group.receive(member, from));

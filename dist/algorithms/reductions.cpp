@@ -1,10 +1,13 @@
 #include "dist/algorithms/reductions.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "dist/algorithms/halving.h"
 
 namespace kiln::dist {
 namespace {
@@ -14,13 +17,12 @@ class Piece {
  public:
   // Begins to send each part to its owner and to receive the others' values of this member's part.
   Piece(const Group& group, DType dtype, ReduceOp op, const std::byte* data, std::vector<Range> parts)
-      : group_(group), dtype_(dtype), op_(op), data_(data), parts_(std::move(parts)), room_(group.size()) {
+      : group_(group), dtype_(dtype), op_(op), data_(data), parts_(std::move(parts)) {
+    const std::size_t bytes = mine().count() * size_of(dtype);
+    room_ = group.memory->room(bytes * group.size());
     for (std::size_t member = 0; member < group.size(); ++member) {
       if (member == group.me) continue;
-      if (mine().count() > 0) {
-        room_[member].resize(mine().count() * size_of(dtype));
-        received_.add(group.receive(member, room_[member]));
-      }
+      if (bytes > 0) received_.add(group.receive(member, room_.bytes.subspan(member * bytes, bytes)));
       const Range& theirs = parts_[member];
       if (theirs.count() > 0)
         sent_.add(
@@ -35,10 +37,9 @@ class Piece {
   // overwritten then.
   void reduce_into(std::byte* output) {
     received_.wait();
-    std::vector<const std::byte*> inputs(group_.size());
-    for (std::size_t member = 0; member < inputs.size(); ++member) inputs[member] = room_[member].data();
-    inputs[group_.me] = data_ + mine().begin * size_of(dtype_);
-    reduce_in_order(dtype_, op_, inputs, output, mine().count());
+    const std::byte* const own = data_ + mine().begin * size_of(dtype_);
+    group_.memory->reduce(dtype_, op_, {own, room_.bytes.data(), group_.me, group_.size()}, output,
+                          mine().count());
     sent_.wait();
   }
 
@@ -48,13 +49,17 @@ class Piece {
   ReduceOp op_;
   const std::byte* data_;
   std::vector<Range> parts_;
-  std::vector<std::vector<std::byte>> room_;  // by member
+  Room room_;  // what comes from one member after the other
   Requests received_, sent_;
 };
 
+std::size_t bytes_of_pieces(const Group& group, std::size_t piece_bytes) {
+  return piece_bytes == kPiecesOfMemory ? group.memory->piece_bytes() : piece_bytes;
+}
+
 // Elements per member and piece.
-std::size_t piece_elements(DType dtype, std::size_t piece_bytes) {
-  return std::max<std::size_t>(piece_bytes / size_of(dtype), 1);
+std::size_t piece_elements(const Group& group, DType dtype, std::size_t piece_bytes) {
+  return std::max<std::size_t>(bytes_of_pieces(group, piece_bytes) / size_of(dtype), 1);
 }
 
 // The parts of members in the k-th piece of an allreduce.
@@ -79,54 +84,59 @@ Requests exchange_parts(const Group& group, const Piece& piece, std::byte* data,
   return requests;
 }
 
-// Everybody sends everything to everybody and reduces all of it: one message of latency instead of two.
-void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data) {
-  const std::vector<std::byte> mine(data.begin(), data.end());
-  std::vector<std::vector<std::byte>> values(group.size());
-  std::vector<const std::byte*> inputs(group.size(), mine.data());
+// Every member sends everything to all and reduces all of it: one message of latency instead of two.
+void allreduce_at_once(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+                       std::span<std::byte> output) {
+  const Room others = group.memory->room(input.size() * group.size());
   Requests requests;
   for (std::size_t member = 0; member < group.size(); ++member) {
     if (member == group.me) continue;
-    values[member].resize(data.size());
-    inputs[member] = values[member].data();
-    requests.add(group.receive(member, values[member]));
-    requests.add(group.send(member, mine));
+    requests.add(group.receive(member, others.bytes.subspan(member * input.size(), input.size())));
+    requests.add(group.send(member, input));
   }
   requests.wait();
-  reduce_in_order(dtype, op, inputs, data.data(), data.size() / size_of(dtype));
+  const MemberValues values{input.data(), others.bytes.data(), group.me, group.size()};
+  group.memory->reduce(dtype, op, values, output.data(), input.size() / size_of(dtype));
 }
 
 // All that is received for such an allreduce fits into the caches.
 constexpr std::size_t kAtOnceBytes = std::size_t{1} << 14U;
 
+// From so many members on, sending to each of them costs more than what is saved by sending at once
+// (bench/ranks/scaling.py).
+constexpr std::size_t kManyMembers = 16;
+
 }  // namespace
 
-void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<std::byte> data,
-               std::size_t piece_bytes) {
-  const std::size_t n = group.size(), element = size_of(dtype), count = data.size() / element;
-  if (n == 1 || count == 0) return;
-  if (data.size() * (n - 1) <= std::min(kAtOnceBytes, piece_bytes))
-    return allreduce_at_once(group, dtype, op, data);
-  const std::size_t per_member = piece_elements(dtype, piece_bytes);
+void allreduce(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
+               std::span<std::byte> output, std::size_t piece_bytes) {
+  const std::size_t n = group.size(), element = size_of(dtype), count = input.size() / element;
+  if (count == 0) return;
+  if (n == 1) return group.memory->copy(input, output.data());
+  if (n >= kManyMembers && std::has_single_bit(n))
+    return allreduce_by_halving(group, dtype, op, input, output);
+  if (input.size() * (n - 1) <= std::min(kAtOnceBytes, bytes_of_pieces(group, piece_bytes)))
+    return allreduce_at_once(group, dtype, op, input, output);
+  const std::size_t per_member = piece_elements(group, dtype, piece_bytes);
   const std::size_t pieces = (count + n * per_member - 1) / (n * per_member);
   const auto begin = [&](std::size_t k) {
-    return std::make_unique<Piece>(group, dtype, op, data.data(), piece_of(count, n, k, per_member));
+    return std::make_unique<Piece>(group, dtype, op, input.data(), piece_of(count, n, k, per_member));
   };
   std::unique_ptr<Piece> next = begin(0);
   Requests last;  // the exchange of the piece before
   for (std::size_t k = 0; k < pieces; ++k) {
     const std::unique_ptr<Piece> piece = std::move(next);
     if (k + 1 < pieces) next = begin(k + 1);
-    piece->reduce_into(data.data() + piece->mine().begin * element);
+    piece->reduce_into(output.data() + piece->mine().begin * element);
     last.wait();
-    last = exchange_parts(group, *piece, data.data(), element);
+    last = exchange_parts(group, *piece, output.data(), element);
   }
   last.wait();
 }
 
 void reduce_scatter(const Group& group, DType dtype, ReduceOp op, std::span<const std::byte> input,
                     std::span<const Range> parts, std::span<std::byte> output, std::size_t piece_bytes) {
-  const std::size_t element = size_of(dtype), step = piece_elements(dtype, piece_bytes);
+  const std::size_t element = size_of(dtype), step = piece_elements(group, dtype, piece_bytes);
   const Range mine = parts[group.me];
   const std::size_t longest = std::ranges::max(parts, {}, &Range::count).count();
   const auto begin = [&](std::size_t done) {

@@ -27,16 +27,20 @@ constexpr std::chrono::milliseconds kNap{50};
 }
 
 Tensor on_device(const Tensor& x, Device device) {
-  if (is_on_host(device)) return x;
+  if (x.device() == device) return x;
   const Tensor moved = Tensor::empty(x.sizes(), x.dtype(), device);
   transfer(moved, x);
   return moved;
 }
 
+bool has_like_result(Kind kind) {
+  return kind == Kind::Allreduce || kind == Kind::Broadcast || kind == Kind::Reduce;
+}
+
 }  // namespace
 
 Controller::Controller(std::unique_ptr<Transport> transport, Options options)
-    : transport_(std::move(transport)), options_(std::move(options)) {
+    : transport_(std::move(transport)), options_(std::move(options)), channels_(*transport_) {
   std::vector<int> all(static_cast<std::size_t>(transport_->size()));
   std::iota(all.begin(), all.end(), 0);
   sets_[0] = std::move(all);
@@ -70,6 +74,13 @@ void Controller::check_running() const {
   if (failure_) raise(*failure_);
 }
 
+// Ranks are connected by one card of each.
+Tensor Controller::on_own_card(Tensor x) {
+  if (x.device().kind != Device::Kind::Cuda) return x;
+  if (!std::exchange(has_card_, true)) card_ = x.device();
+  return on_device(x, card_);
+}
+
 std::shared_ptr<Controller::Entry> Controller::entry_of(std::span<Collective> group) {
   auto entry = std::make_shared<Entry>();
   const Collective& first = group.front();
@@ -78,7 +89,8 @@ std::shared_ptr<Controller::Entry> Controller::entry_of(std::span<Collective> gr
   if (first.name.empty()) entry->name.occurrence = ++occurrences_[{first.process_set, first.place}];
   for (Collective& each : group) {
     entry->devices.push_back(each.input.device());
-    entry->inputs.push_back(std::make_shared<const Submitted>(std::move(each.input)));
+    entry->inputs.push_back(std::make_shared<const Submitted>(on_own_card(std::move(each.input)),
+                                                              has_like_result(entry->signature.kind)));
   }
   return entry;
 }
@@ -108,7 +120,8 @@ std::uint64_t Controller::submit(Entries entries) {
     throw OpError(ErrorKind::Value, what + " is under way already", {},
                   "wait for it by `dist.synchronize(handle)`, or give another name");
   }
-  for (const auto& entry : entries) entry->submitted_at = Clock::now();
+  const Clock::time_point now = Clock::now();
+  for (const auto& entry : entries) entry->submitted_at = now;
   submitted_.push_back(entries);
   const std::uint64_t ticket = next_ticket_++;
   tickets_[ticket] = std::move(entries);
@@ -131,6 +144,7 @@ Controller::Entries Controller::wait_for(std::uint64_t ticket) {
   const auto undone = [&] {
     return std::ranges::find_if(entries, [](const auto& each) { return !each->is_done; });
   };
+  const std::int64_t begin = microseconds_now();
   try {
     while (!changed_.wait_for(lock, kNap, [&] { return undone() == entries.end(); })) {
       check_interrupt();
@@ -141,6 +155,9 @@ Controller::Entries Controller::wait_for(std::uint64_t ticket) {
     throw;
   }
   set_waiting(std::nullopt);
+  if (spans_.are_recorded())
+    spans_.add(
+        {described(entries.front()->name, entries.front()->signature), "wait", begin, microseconds_now()});
   tickets_.erase(ticket);
   for (const auto& entry : entries) {
     if (entry->refusal) raise(*entry->refusal);

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dist/cards/channels.h"
 #include "dist/controller/coordinator.h"
 #include "dist/controller/executor.h"
 #include "dist/controller/spans.h"
@@ -57,6 +58,8 @@ class Controller final : public Collectives {
   void leave();
   /// What each rank waits for, as rank 0 knows it; on the other ranks what this one waits for.
   std::vector<std::string> report();
+  /// How cards of ranks are connected so far.
+  const Channels& channels() const { return channels_; }
   /// What was done when.
   Spans& spans() { return spans_; }
   std::string_view transport_name() const { return transport_->name(); }
@@ -78,6 +81,7 @@ class Controller final : public Collectives {
   using Key = std::pair<int, Name>;
   using Entries = std::vector<std::shared_ptr<Entry>>;
 
+  Tensor on_own_card(Tensor x);
   std::shared_ptr<Entry> entry_of(std::span<Collective> group);
   std::uint64_t submit(Entries entries);
   std::int64_t run_plain(Signature signature, const std::string& base, bool is_counted);
@@ -93,14 +97,16 @@ class Controller final : public Collectives {
   void tell(Links& links, Clock::time_point now);
   void tell_of(const Entries& together, Writer& writer);
   void tell_of(Entry& entry, Writer& writer);
+  static std::string key_of(const Entry& entry);
   void tell_activity(Writer& writer);
   void hear(const std::vector<std::byte>& message, int from);
   void answer(Links& links);
   void perform(Response response);
   void learn_schedule(const Response& response);
   void perform_together(std::uint64_t number, std::vector<Work>& works);
+  void perform_on_cards(const Group& group, std::vector<Work>& works);
   void change_sets(const Signature& call);
-  void record(const Entry& entry, std::int64_t begin, std::int64_t end);
+  void record(const std::vector<PerformedPhase>& phases, std::int64_t end);
   void refuse(const Response& response);
   void fail(ErrorKind kind, const std::string& message);
   std::shared_ptr<Entry> taken(int process_set, const Name& name);
@@ -108,6 +114,7 @@ class Controller final : public Collectives {
   const std::unique_ptr<Transport> transport_;
   const Options options_;
   Spans spans_;
+  Channels channels_;  // of the communication thread
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -117,6 +124,8 @@ class Controller final : public Collectives {
   std::uint64_t next_ticket_ = 1;
   std::map<std::pair<int, std::string>, std::uint64_t> occurrences_;
   std::map<int, std::vector<int>> sets_;
+  Device card_{Device::Kind::Cuda, 0};  // what elements on cards are exchanged by: that of the first of them
+  bool has_card_ = false;
   std::optional<Name> waiting_;  // what the program waits for, once it has for a while
   bool is_waiting_told_ = true;
   bool is_leaving_ = false, has_ended_ = false;

@@ -33,9 +33,9 @@ bool may_be_scheduled(const Entries& together) {
 
 template <class Entries>
 std::string key_of_all(const Entries& together) {
-  std::string key;
-  for (const auto& each : together) key += key_of(each->name, each->signature);
-  return key;
+  Writer writer;
+  for (const auto& each : together) write_key(writer, each->name, each->signature);
+  return writer.text();
 }
 
 }  // namespace
@@ -74,6 +74,12 @@ void Controller::tell_activity(Writer& writer) {
   told_activity_ = std::move(activity);
 }
 
+std::string Controller::key_of(const Entry& entry) {
+  Writer writer;
+  write_key(writer, entry.name, entry.signature);
+  return writer.text();
+}
+
 void Controller::tell_of(const Entries& together, Writer& writer) {
   if (!may_be_scheduled(together)) {
     for (const auto& entry : together) tell_of(*entry, writer);
@@ -92,7 +98,7 @@ void Controller::tell_of(const Entries& together, Writer& writer) {
 }
 
 void Controller::tell_of(Entry& entry, Writer& writer) {
-  const auto known = known_ids_.find(key_of(entry.name, entry.signature));
+  const auto known = known_ids_.find(key_of(entry));
   if (known == known_ids_.end()) {
     writer.put(Item::Submission);
     write(writer, entry.name);

@@ -7,6 +7,7 @@
 #include "dist/controller/controller.h"
 #include "dist/controller/coordinator_text.h"
 #include "dist/controller/links.h"
+#include "dist/transport/short_slice.h"
 
 namespace kiln::dist {
 namespace {
@@ -18,9 +19,11 @@ constexpr std::uint64_t kTags = std::uint64_t{1} << 30U;
 }  // namespace
 
 void Controller::communicate() {
+  const ShortSlice slice;
   try {
     Links links(*transport_);
     while (step(links)) continue;
+    channels_.close();
     const std::lock_guard lock(mutex_);
     has_ended_ = true;
   } catch (const PeerLost& lost) {
@@ -99,8 +102,7 @@ void Controller::perform(Response response) {
       agreement = &known_.at(each.id);
     }
     auto entry = taken(agreement->call.process_set, {agreement->base, each.occurrence});
-    if (entry && each.id != 0 && entry->id != each.id)
-      known_ids_[key_of(entry->name, entry->signature)] = each.id;
+    if (entry && each.id != 0 && entry->id != each.id) known_ids_[key_of(*entry)] = each.id;
     Work& work = works.emplace_back();
     work.agreement = agreement;
     if (entry) {
@@ -115,23 +117,46 @@ void Controller::perform(Response response) {
 }
 
 void Controller::perform_together(std::uint64_t number, std::vector<Work>& works) {
-  const std::int64_t begin = microseconds_now();
-  dist::perform(*transport_, kFirstTag + number % kTags, works);
+  const Agreement& first = *works.front().agreement;
+  const PerformedPhase whole{name(first.call.kind), microseconds_now()};
+  const Group group = group_of(*transport_, first, kFirstTag + number % kTags);
+  if (first.call.device == name(Device::Kind::Cuda)) {
+    perform_on_cards(group, works);
+  } else {
+    dist::perform(group, works);
+  }
+  std::vector<PerformedPhase> phases = take_phases();
+  if (phases.empty()) phases.push_back(whole);
   const std::int64_t end = microseconds_now();
-  const bool are_recorded = spans_.are_recorded();
+  if (spans_.are_recorded()) record(phases, end);
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < works.size(); ++i) {
     const Agreement& agreement = *works[i].agreement;
     change_sets(agreement.call);
     const auto& entry = performing_[i];
     if (!entry) continue;
-    if (are_recorded) record(*entry, begin, end);
     entry->outputs = std::move(works[i].outputs);
     entry->number = agreement.call.root;
     entry->inputs.clear();
     entry->is_done = true;
   }
   changed_.notify_all();
+}
+
+// Adasum is for memory of the host: its sums go from the first element of a tensor to the last.
+void Controller::perform_on_cards(const Group& group, std::vector<Work>& works) {
+  std::vector<const cuda::Event*> ready;
+  for (const Work& work : works) {
+    for (const auto& input : work.inputs) ready.push_back(input->ready());
+  }
+  Device card;
+  {
+    const std::lock_guard lock(mutex_);
+    card = card_;
+  }
+  const bool computes_on_host = works.front().agreement->call.op == kiln::ReduceOp::Adasum;
+  channels_.perform(group, card, ready, computes_on_host,
+                    [&](const Group& members) { dist::perform(members, works); });
 }
 
 void Controller::change_sets(const Signature& call) {
@@ -144,13 +169,40 @@ void Controller::change_sets(const Signature& call) {
   membership_changed();
 }
 
-void Controller::record(const Entry& entry, std::int64_t begin, std::int64_t end) {
+namespace {
+
+std::string text_of(const std::string& first, std::size_t count) {
+  return count > 1 ? fmt::format("{} and {} more", first, count - 1) : first;
+}
+
+}  // namespace
+
+// What shares a buffer is performed at once, and what was submitted at once was agreed on at once.
+void Controller::record(const std::vector<PerformedPhase>& phases, std::int64_t end) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
-  const auto since = duration_cast<microseconds>(Clock::now() - entry.submitted_at).count();
-  const std::string text = described(entry.name, entry.signature);
-  spans_.add({text, "negotiate", std::min(microseconds_now() - since, begin), begin});
-  spans_.add({text, std::string(name(entry.signature.kind)), begin, end});
+  struct Submission {
+    std::string first;
+    std::size_t count = 0;
+  };
+  std::map<Clock::time_point, Submission> submissions;
+  Submission all;
+  for (const auto& entry : performing_) {
+    if (!entry) continue;
+    for (Submission* const each : {&all, &submissions[entry->submitted_at]})
+      if (each->count++ == 0) each->first = described(entry->name, entry->signature);
+  }
+  if (all.count == 0) all.first = "this rank has joined, and stands in";
+  const Clock::time_point now = Clock::now();
+  const std::int64_t now_us = microseconds_now(), begin = phases.front().begin;
+  for (const auto& [at, each] : submissions) {
+    const std::int64_t since = duration_cast<microseconds>(now - at).count();
+    spans_.add({text_of(each.first, each.count), "negotiate", std::min(now_us - since, begin), begin});
+  }
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const std::int64_t next = i + 1 < phases.size() ? phases[i + 1].begin : end;
+    spans_.add({text_of(all.first, all.count), std::string(phases[i].name), phases[i].begin, next});
+  }
 }
 
 void Controller::refuse(const Response& response) {

@@ -23,8 +23,7 @@ std::string key_of(const Name& name, const Submissions& submitted) {
   for (const auto& each : submitted) {
     if (each) write(writer, *each);
   }
-  const std::vector<std::byte> bytes = writer.take();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return writer.text();
 }
 
 }  // namespace

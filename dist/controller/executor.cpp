@@ -1,7 +1,6 @@
 #include "dist/controller/executor.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include "dist/algorithms/moves.h"
@@ -9,15 +8,6 @@
 
 namespace kiln::dist {
 namespace {
-
-using Bytes = std::span<std::byte>;
-using ConstBytes = std::span<const std::byte>;
-
-Group group_of(Transport& transport, const Agreement& agreement, std::uint64_t tag) {
-  const std::vector<int>& ranks = agreement.ranks;
-  const auto me = std::ranges::find(ranks, transport.rank()) - ranks.begin();
-  return {transport, ranks, static_cast<std::size_t>(me), tag};
-}
 
 TensorSpec with_rows(TensorSpec spec, std::int64_t rows) {
   if (spec.sizes.empty()) spec.sizes = {1};
@@ -34,10 +24,9 @@ std::size_t place_of(const Agreement& agreement, int rank) {
 void perform_broadcast(const Group& group, Work& work) {
   const Signature& call = work.agreement->call;
   const std::size_t root = place_of(*work.agreement, call.root);
-  work.outputs.push_back(made(call.tensors.front()));
-  const WritableHostView out(work.outputs.back());
-  const Bytes bytes{out.bytes(), out.byte_count()};
-  if (group.me == root) std::ranges::copy(work.inputs.front()->bytes(), bytes.begin());
+  work.outputs.push_back(result_of(group, *work.inputs.front(), call.tensors.front()));
+  const Bytes bytes = group.memory->output(work.outputs.back());
+  if (group.me == root) group.memory->copy(group.memory->input(work.inputs.front()->bytes()), bytes.data());
   broadcast(group, root, bytes);
 }
 
@@ -49,9 +38,17 @@ void perform_allgather(const Group& group, Work& work) {
     sizes.push_back(static_cast<std::size_t>(each.front()) * row_bytes(spec));
     rows += each.front();
   }
-  work.outputs.push_back(made(with_rows(spec, rows)));
-  const WritableHostView out(work.outputs.back());
-  allgather(group, work.inputs.front()->bytes(), sizes, {out.bytes(), out.byte_count()});
+  work.outputs.push_back(made(group, with_rows(spec, rows)));
+  allgather(group, group.memory->input(work.inputs.front()->bytes()), sizes,
+            group.memory->output(work.outputs.back()));
+}
+
+// What the host looks at, wherever the rows are.
+Tensor counts_of(const std::vector<std::int64_t>& rows) {
+  Tensor counts = Tensor::empty(Dims{static_cast<std::int64_t>(rows.size())}, DType::I64, Device{});
+  const WritableHostView view(counts);
+  std::ranges::copy(rows, view.as<std::int64_t>());
+  return counts;
 }
 
 void perform_alltoall(const Group& group, Work& work) {
@@ -66,14 +63,12 @@ void perform_alltoall(const Group& group, Work& work) {
     received.push_back(static_cast<std::size_t>(received_rows[i]) * row);
   }
   const std::int64_t arriving = std::accumulate(received_rows.begin(), received_rows.end(), std::int64_t{0});
-  work.outputs.push_back(made(with_rows(spec, std::max(arriving, work.total))));
-  work.outputs.push_back(made({DType::I64, {static_cast<std::int64_t>(rows.size())}}));
-  const WritableHostView out(work.outputs[0]), counts(work.outputs[1]);
-  std::ranges::copy(received_rows, counts.as<std::int64_t>());
-  const Bytes bytes{out.bytes(), out.byte_count()};
+  work.outputs.push_back(made(group, with_rows(spec, std::max(arriving, work.total))));
+  work.outputs.push_back(counts_of(received_rows));
+  const Bytes bytes = group.memory->output(work.outputs.front());
   const std::size_t used = static_cast<std::size_t>(arriving) * row;
-  std::ranges::fill(bytes.subspan(used), std::byte{});
-  const auto input = work.inputs.front()->bytes();
+  group.memory->clear(bytes.subspan(used));
+  const ConstBytes input = group.memory->input(work.inputs.front()->bytes());
   alltoall(group, input.first(std::accumulate(sent.begin(), sent.end(), std::size_t{0})), sent,
            bytes.first(used), received);
 }
@@ -88,7 +83,7 @@ void perform_reducescatter(const Group& group, Work& work) {
     parts.push_back({at, at + count});
     at += count;
   }
-  work.outputs.push_back(made(with_rows(spec, work.agreement->by_rank[group.me].front())));
+  work.outputs.push_back(made(group, with_rows(spec, work.agreement->by_rank[group.me].front())));
   scatter_parts(group, work, parts, work.outputs.back());
 }
 
@@ -99,20 +94,23 @@ void perform_reduce(const Group& group, Work& work) {
   std::vector<Range> parts(group.size());
   for (std::size_t i = 0; i < parts.size(); ++i)
     parts[i] = i < root ? Range{0, 0} : i == root ? Range{0, count} : Range{count, count};
-  Tensor output = made(call.tensors.front());
+  Tensor output = result_of(group, *work.inputs.front(), call.tensors.front());
   work.outputs.push_back(output);
   if (group.me == root) return scatter_parts(group, work, parts, output);
-  scatter_parts(group, work, parts, made({call.tensors.front().dtype, {0}}));
-  const WritableHostView out(output);
-  std::ranges::fill(Bytes{out.bytes(), out.byte_count()}, std::byte{});
+  scatter_parts(group, work, parts, made(group, {call.tensors.front().dtype, {0}}));
+  group.memory->clear(group.memory->output(output));
 }
 
 }  // namespace
 
-void perform(Transport& transport, std::uint64_t tag, std::span<Work> works) {
-  const Agreement& agreement = *works.front().agreement;
-  const Group group = group_of(transport, agreement, tag);
-  switch (agreement.call.kind) {
+Group group_of(Transport& transport, const Agreement& agreement, std::uint64_t tag) {
+  const std::vector<int>& ranks = agreement.ranks;
+  const auto me = std::ranges::find(ranks, transport.rank()) - ranks.begin();
+  return {transport, ranks, static_cast<std::size_t>(me), tag};
+}
+
+void perform(const Group& group, std::span<Work> works) {
+  switch (works.front().agreement->call.kind) {
     case Kind::Allreduce:
       return perform_allreduce(group, works);
     case Kind::Allgather:

@@ -1,15 +1,11 @@
 // Reductions over ranks: factors, buffers that tensors share, and what stands in for ranks that have joined.
 #include "dist/controller/executor_reduce.h"
 
-#include <optional>
-
 #include "dist/algorithms/reductions.h"
-#include "dist/controller/scale.h"
+#include "dist/controller/spans.h"
 
 namespace kiln::dist {
 namespace {
-
-using Bytes = std::span<std::byte>;
 
 // Factors of a collective with an average among them.
 struct Factors {
@@ -56,55 +52,70 @@ std::vector<Part> parts_of(std::span<Work> works) {
   return parts;
 }
 
-void reduce_in_place(const Group& group, DType dtype, kiln::ReduceOp op, std::span<Part> parts, Bytes all) {
-  if (op != kiln::ReduceOp::Adasum) return allreduce(group, dtype, plain_op(op), all);
-  for (const Part& part : parts) adasum(group, dtype, part.work);
+// One tensor that needs neither factor nor conversion before the sum: from where it was submitted into its
+// result.
+void reduce_directly(const Group& group, const Agreement& agreement, Part& part, double after) {
+  const DType dtype = part.spec->dtype;
+  Memory& memory = *group.memory;
+  part.work = memory.output(part.output);
+  allreduce(group, dtype, plain_op(agreement.call.op), memory.input(part.input->bytes()), part.work);
+  memory.scale(dtype, part.work, dtype, part.work, after);
 }
 
-// Reduces tensors of one dtype in one buffer: the memory of the result where there is one tensor.
-void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
-  const Factors factors(agreement);
+// Reduces tensors of one dtype in one buffer.
+void reduce_in_buffer(const Group& group, const Agreement& agreement, std::span<Part> parts,
+                      const Factors& factors) {
   const DType dtype = parts.front().spec->dtype;
   const DType working = working_dtype(dtype, factors);
-  std::vector<std::byte> buffer;
+  Memory& memory = *group.memory;
   std::size_t bytes = 0;
   for (const Part& part : parts) bytes += static_cast<std::size_t>(part.spec->numel()) * size_of(working);
-  const bool is_direct = parts.size() == 1 && working == dtype && parts.front().input != nullptr;
-  for (Part& part : parts) {
-    if (part.input != nullptr) part.output = made(*part.spec);
-  }
-  Bytes all;
-  std::optional<WritableHostView> direct;
-  if (is_direct) {
-    direct.emplace(parts.front().output);
-    all = {direct->bytes(), direct->byte_count()};
-  } else {
-    buffer.resize(bytes);
-    all = buffer;
-  }
+  const Room buffer = memory.room(bytes);
   std::size_t at = 0;
+  begin_phase("copy in");
   for (Part& part : parts) {
-    part.work = all.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
+    part.work = buffer.bytes.subspan(at, static_cast<std::size_t>(part.spec->numel()) * size_of(working));
     at += part.work.size();
     if (part.input != nullptr) {
-      scale(dtype, part.input->bytes(), working, part.work, factors.before);
+      memory.scale(dtype, memory.input(part.input->bytes()), working, part.work, factors.before);
     } else {
-      fill_neutral(working, agreement.call.op, part.work);
+      memory.fill_neutral(working, agreement.call.op, part.work);
     }
   }
-  reduce_in_place(group, working, agreement.call.op, parts, all);
-  for (Part& part : parts) {
-    if (part.input == nullptr) continue;
-    const WritableHostView out(part.output);
-    scale(working, part.work, dtype, {out.bytes(), out.byte_count()}, factors.after);
+  begin_phase("allreduce");
+  if (agreement.call.op == kiln::ReduceOp::Adasum) {
+    for (const Part& part : parts) adasum(group, working, part.work);
+  } else {
+    allreduce(group, working, plain_op(agreement.call.op), buffer.bytes, buffer.bytes);
   }
+  begin_phase("copy out");
+  for (Part& part : parts) {
+    if (part.input != nullptr)
+      memory.scale(working, part.work, dtype, memory.output(part.output), factors.after);
+  }
+}
+
+void reduce_together(const Group& group, const Agreement& agreement, std::span<Part> parts) {
+  const Factors factors(agreement);
+  for (Part& part : parts) {
+    if (part.input != nullptr) part.output = result_of(group, *part.input, *part.spec);
+  }
+  Part& first = parts.front();
+  const bool is_direct = parts.size() == 1 && first.input != nullptr && factors.before == 1 &&
+                         working_dtype(first.spec->dtype, factors) == first.spec->dtype &&
+                         agreement.call.op != kiln::ReduceOp::Adasum;
+  if (is_direct) return reduce_directly(group, agreement, first, factors.after);
+  reduce_in_buffer(group, agreement, parts, factors);
 }
 
 }  // namespace
 
-Tensor made(const TensorSpec& spec) {
-  const Dims sizes(spec.sizes.begin(), spec.sizes.end());
-  return Tensor::empty(sizes, spec.dtype, Device{});
+Tensor made(const Group& group, const TensorSpec& spec) {
+  return group.memory->made(Dims(spec.sizes.begin(), spec.sizes.end()), spec.dtype);
+}
+
+Tensor result_of(const Group& group, const Submitted& input, const TensorSpec& spec) {
+  return input.result() ? input.result() : made(group, spec);
 }
 
 void perform_allreduce(const Group& group, std::span<Work> works) {
@@ -130,11 +141,12 @@ void scatter_parts(const Group& group, Work& work, std::span<const Range> parts,
   const DType dtype = call.tensors.front().dtype;
   const DType working = working_dtype(dtype, factors);
   const auto count = static_cast<std::size_t>(call.tensors.front().numel());
-  std::vector<std::byte> scaled(count * size_of(working)), part(parts[group.me].count() * size_of(working));
-  scale(dtype, work.inputs.front()->bytes(), working, scaled, factors.before);
-  reduce_scatter(group, working, plain_op(call.op), scaled, parts, part);
-  const WritableHostView out(output);
-  scale(working, part, dtype, Bytes{out.bytes(), out.byte_count()}, factors.after);
+  Memory& memory = *group.memory;
+  const Room scaled = memory.room(count * size_of(working)),
+             part = memory.room(parts[group.me].count() * size_of(working));
+  memory.scale(dtype, memory.input(work.inputs.front()->bytes()), working, scaled.bytes, factors.before);
+  reduce_scatter(group, working, plain_op(call.op), scaled.bytes, parts, part.bytes);
+  memory.scale(working, part.bytes, dtype, memory.output(output), factors.after);
 }
 
 }  // namespace kiln::dist

@@ -8,8 +8,10 @@
 
 namespace kiln::dist {
 
-/// New memory on the CPU for the tensor, uninitialized.
-Tensor made(const TensorSpec& spec);
+/// New memory for a result, uninitialized, where the group's elements are.
+Tensor made(const Group& group, const TensorSpec& spec);
+/// The same for a result of the type of an input.
+Tensor result_of(const Group& group, const Submitted& input, const TensorSpec& spec);
 
 /// Allreduces that share a buffer; sets the outputs of ranks that have not joined.
 void perform_allreduce(const Group& group, std::span<Work> works);

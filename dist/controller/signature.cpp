@@ -87,12 +87,9 @@ Signature read_signature(Reader& reader) {
   return signature;
 }
 
-std::string key_of(const Name& name, const Signature& signature) {
-  Writer writer;
+void write_key(Writer& writer, const Name& name, const Signature& signature) {
   writer.put(name.base);
   write(writer, signature);
-  const std::vector<std::byte> bytes = writer.take();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::string spoken_name(const Signature& signature) {

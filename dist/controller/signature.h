@@ -69,7 +69,7 @@ void write(Writer& writer, const Name& name);
 void write(Writer& writer, const TensorSpec& spec);
 void write(Writer& writer, const Signature& signature);
 /// What a rank says of a collective, but how often: equal for equal calls, and for no others.
-std::string key_of(const Name& name, const Signature& signature);
+void write_key(Writer& writer, const Name& name, const Signature& signature);
 Name read_name(Reader& reader);
 TensorSpec read_spec(Reader& reader);
 Signature read_signature(Reader& reader);

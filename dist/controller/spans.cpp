@@ -27,6 +27,14 @@ void Spans::add(CommunicationSpan span) {
   if (is_recording_) spans_.push_back(std::move(span));
 }
 
+namespace {
+thread_local std::vector<PerformedPhase> phases;
+}  // namespace
+
+void begin_phase(std::string_view name) { phases.push_back({name, microseconds_now()}); }
+
+std::vector<PerformedPhase> take_phases() { return std::exchange(phases, {}); }
+
 std::int64_t microseconds_now() {
   using namespace std::chrono;
   return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();

@@ -33,6 +33,8 @@ class Writer {
     for (const T& value : values) put(value);
   }
   std::vector<std::byte> take() { return std::move(bytes_); }
+  /// What was written, as a key of maps.
+  std::string text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
 
  private:
   std::vector<std::byte> bytes_;

@@ -16,6 +16,7 @@
 #include "dist/launch/socket.h"
 #include "dist/transport/plugins.h"
 #include "dist/transport/shm_transport.h"
+#include "tensor/cuda/refusal.h"
 
 namespace kiln::dist {
 namespace {
@@ -177,6 +178,9 @@ Membership join_job(std::chrono::milliseconds limit) {
 
 bool has_newer_epoch() { return the_link != nullptr && the_link->newest_epoch().number > joined.epoch; }
 
-bool has_transport(const std::string& name) { return name == "shm" || has_plugin(name); }
+bool has_transport(const std::string& name) {
+  if (name == "nccl") return !cuda::refusal_of(cuda::nccl());
+  return name == "shm" || has_plugin(name);
+}
 
 }  // namespace kiln::dist

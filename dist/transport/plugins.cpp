@@ -39,6 +39,11 @@ template <class Function>
 Function* open(const Plugin& plugin) {
   if (void* const function = function_of(plugin)) return reinterpret_cast<Function*>(function);
   const char* const why = dlerror();
+  const std::filesystem::path file = path_of(plugin);
+  if (std::error_code ignored; !std::filesystem::exists(file, ignored))
+    throw std::runtime_error("the transport `" + std::string(plugin.name) +
+                             "` is no part of this installation: " + file.filename().string() +
+                             " is not beside the program");
   throw std::runtime_error("the transport `" + std::string(plugin.name) +
                            "` cannot be opened; Debian's package " + plugin.package +
                            " has the library that it needs: " + (why == nullptr ? "" : why));

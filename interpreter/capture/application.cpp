@@ -266,6 +266,18 @@ class BackwardTrace {
   bool asks_layout_ = false;
 };
 
+// The call, in which whole numbers that vary are sizes.
+std::shared_ptr<const jit::ProgramCall> call_told(const Tracer& tracer, const Application& application) {
+  if (!application.program_call) return nullptr;
+  auto told = std::make_shared<jit::ProgramCall>(*application.program_call);
+  for (std::size_t i = 0; i < told->arguments.size(); ++i) {
+    std::optional<jit::HostValue>& value = told->arguments[i].value;
+    const auto* was = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    if (was != nullptr && tracer.varies(i)) value = jit::HostSize{*was};
+  }
+  return told;
+}
+
 }  // namespace
 
 BodyScope::BodyScope(Vm& vm) : vm_(vm) {
@@ -343,6 +355,7 @@ bool BodyScope::close(const Application& application) {
   noted.results = application.results;
   noted.constants = application.constants;
   noted.apply = application.apply;
+  noted.program_call = call_told(tracer, application);
   const bool is_graph = noted.backward.has_value();
   recorder.end_application(std::move(noted));
   return is_graph;

@@ -26,6 +26,7 @@ struct Application {
   std::vector<Tensor> results;  // and as the program has them
   std::vector<bool> constants;  // not to be differentiated
   bool materializes_grads = true;
+  std::shared_ptr<const jit::ProgramCall> program_call;  // of the host values, those of this call
   std::function<Tensors(Inputs)> apply;
 };
 

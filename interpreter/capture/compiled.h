@@ -34,7 +34,8 @@ struct CompileOptions {
       1;  // the part of the values kept for backward that may be kept (jit/autodiff/partition.h)
   bool asked_for = false;  // the program asked for compilation, and is warned when it is in vain
   bool may_wait = false;   // kernels are compiled only when they are worth it
-  bool timed = false;      // what is compiled may depend on measured times
+  bool timed = false;      // when something is captured depends on the time that it takes
+  bool measured = false;   // what takes longer compiled than in the interpreter is given up
   // Would `callee`, which the program asked to compile, be compiled in the same way within a caller that was
   // not asked for? A break of one with fullgraph is an error, so that must be one of its own.
   bool compiles_like(const CompileOptions& callee) const {
@@ -75,6 +76,7 @@ struct Place {
 
 struct Compiled {
   CompileOptions options;
+  const Code* own = nullptr;       // whose state this is
   bool from_start = false;         // calls begin compiled
   std::vector<std::size_t> loops;  // first instructions of the loop bodies that begin compiled
   // Shared, so that a place outlives a reset that happens while its entry runs.

@@ -18,9 +18,10 @@
 namespace kiln::interp::capture {
 namespace {
 
-constexpr int kMostTries = 2;            // captures at one place that give no entry
-constexpr std::int64_t kWarm = 8;        // hits at a place before its entries are timed
-constexpr std::int64_t kTriedAgain = 8;  // after a trial, the next one comes at so many times as many hits
+constexpr int kMostTries = 2;             // captures at one place that give no entry
+constexpr std::int64_t kWarm = 8;         // hits at a place before its entries are timed
+constexpr std::int64_t kTriedAgain = 8;   // after a trial, the next one comes at so many times as many hits
+constexpr std::int64_t kTriedLater = 64;  // where it was clear what pays
 constexpr std::int64_t kBetweenAsking = 16;  // arrivals at a place between two looks at the clock
 
 // Marks the instructions that may come after one, so that capture begins when one of them is reached.
@@ -63,21 +64,23 @@ class Drive {
     for (const auto& entry : place->entries) {
       if (const auto next = entered(*place, *entry)) return *next;
     }
-    if (is_closed(*place)) {
-      leave_alone(*frame);
+    // While captures wait for their share of the time, a miss says nothing of those that would come.
+    const bool is_final = is_closed(*place);
+    if (!is_final && compiled_.options.timed && !vm_.capture_budget().allows(!place->entries.empty())) {
+      place->due = place->reached + kBetweenAsking;
       return Next::Interpret;
     }
     if (!place->entries.empty() && ++place->misses > place->hits && place->misses + place->hits >= kTrial &&
-        compiled_.options.may_wait) {
+        may_give_up()) {
       give_up(*place, fmt::format("of {} times that it came there, in {} no entry held",
                                   place->misses + place->hits, place->misses));
       return leave_to_interpreter(*place, *frame);
     }
-    note_recompile(*place, frame);
-    if (compiled_.options.timed && !vm_.capture_budget().allows(!place->entries.empty())) {
-      place->due = place->reached + kBetweenAsking;
+    if (is_final) {
+      leave_alone(*place, *frame);
       return Next::Interpret;
     }
+    note_recompile(*place, frame);
     const Clock::time_point before = Clock::now();
     const Next next = capture(*place);
     vm_.capture_budget().spend(Clock::now() - before);
@@ -183,7 +186,7 @@ class Drive {
     trial.arrive();
     if (trial.is_over()) {
       std::string verdict = trial.verdict();
-      place.tried_at = place.hits * kTriedAgain;
+      place.tried_at = place.hits * (trial.is_clear() ? kTriedLater : kTriedAgain);
       place.trial.reset();
       if (!verdict.empty()) give_up(place, std::move(verdict));
       return false;
@@ -193,7 +196,9 @@ class Drive {
   }
   // A loop that may be unrolled is tried only when it has its unrolled entry.
   bool is_time_for_trial(const Place& place, const Entry& entry) const {
-    if (!compiled_.options.timed || place.trial || place.hits < std::max(place.tried_at, kWarm)) return false;
+    if (!compiled_.options.measured || checking() || place.trial ||
+        place.hits < std::max(place.tried_at, kWarm))
+      return false;
     if (may_grow(entry)) return false;
     return !place.unrolled.empty() || !may_be_unrolled(entry, *vm_.frame());
   }
@@ -205,29 +210,49 @@ class Drive {
       frame.code->unmark(frame.place());
     return Next::Interpret;
   }
-  // Does a place that may still run compiled begin at this instruction of the region's code?
+  // Does a place that may still run compiled lie in the region that begins at this instruction of the
+  // region's code? One in a loop that begins a region itself has that.
   bool is_needed(const Code& code, std::size_t pc) const {
     if (!begins_region(pc)) return false;
     return std::any_of(compiled_.places.begin(), compiled_.places.end(), [&](const auto& each) {
       const auto& [where, place] = each;
-      return place->given_up.empty() && place->due != kNever && !(where.first == &code && where.second == pc);
+      if (is_interpreted(*place)) return false;
+      return where.first != &code || (where.second != pc && region_around(code, where.second) == pc);
     });
+  }
+  // Will the place run compiled no more?
+  static bool is_interpreted(const Place& place) {
+    return !place.given_up.empty() || place.due == kNever || (is_closed(place) && !any_computes(place));
+  }
+  // Where the innermost region around an instruction begins.
+  std::size_t region_around(const Code& code, std::size_t pc) const {
+    for (const Loop& loop : code.loops().around(pc)) {
+      if (code.is_marked(loop.top) && begins_region(loop.top)) return loop.top;
+    }
+    return 0;
   }
   bool begins_region(std::size_t pc) const {
     return pc == 0 || std::count(compiled_.loops.begin(), compiled_.loops.end(), pc) > 0;
   }
+  // What became hot by itself is given up where counts say so, in all modes.
+  bool may_give_up() const { return compiled_.options.may_wait || compiled_.options.measured; }
   void give_up(Place& place, std::string why) {
     place.given_up = std::move(why);
     while (!place.unrolled.empty()) drop(place, *place.unrolled.back());
     while (!place.entries.empty()) drop(place, *place.entries.back());
+    // Others were compared with an interpreter that came through this place: they are tried anew.
+    for (const auto& [where, other] : compiled_.places) {
+      other->tried_at = 0;
+      other->trial.reset();
+    }
   }
 
-  // Removes the marks of a function of which nothing can be compiled.
-  void leave_alone(const Frame& frame) const {
-    if (&frame != base_ || std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
-                                       [](const Entry* each) { return computes(*each); }))
-      return;
-    if (begins_region(frame.place())) frame.code->unmark(frame.place());
+  // Removes the mark of a closed place that runs nothing compiled, unless its region has another that does.
+  void leave_alone(const Place& place, const Frame& frame) const {
+    if (&frame != base_ || any_computes(place)) return;
+    const bool is_any_computed = std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
+                                             [](const Entry* each) { return computes(*each); });
+    if (!is_any_computed || !is_needed(*frame.code, frame.place())) frame.code->unmark(frame.place());
   }
 
   // Compares the entry with the interpreter, whose call counts and is done once; the entry runs on copies.
@@ -282,8 +307,7 @@ class Drive {
     // When the graph meets an error, the interpreter runs the code again, and raises the error at its place.
     if (!apply(entry, found, numbers)) {
       const bool is_useless = ++entry.refused > kMostRefused && entry.refused > entry.hits;
-      if (compiled_.options.may_wait && is_useless)
-        give_up(place, "its graph holds for few of the sizes that come");
+      if (may_give_up() && is_useless) give_up(place, "its graph holds for few of the sizes that come");
       return Next::Interpret;
     }
     count_hit(place, entry);

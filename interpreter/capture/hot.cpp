@@ -45,6 +45,7 @@ void make_compiled(const Code& code, CompileOptions options) {
   if (code.compiled) return;
   code.compiled = std::make_shared<Compiled>();
   code.compiled->options = std::move(options);
+  code.compiled->own = &code;
   // Expired ones are erased each time that the number has doubled.
   static std::size_t most = 64;
   std::vector<std::weak_ptr<Compiled>>& all = compiled_code();
@@ -84,11 +85,15 @@ void forget_entries() {
 void reset(Compiled& compiled) {
   Compiled fresh;
   fresh.options = compiled.options;
+  fresh.own = compiled.own;
   fresh.from_start = compiled.from_start;
   fresh.loops = compiled.loops;
   fresh.has_joined = compiled.has_joined;
   fresh.stays_apart = compiled.stays_apart;
   std::swap(compiled, fresh);
+  // The marks of what was given up are gone.
+  if (compiled.from_start) compiled.own->mark(0);
+  for (const std::size_t top : compiled.loops) compiled.own->mark(top);
 }
 
 void reset_all() {

@@ -86,6 +86,7 @@ class Observer {
   void callee(const Value& given, std::span<const Value> arguments, bool positional);
   void host(HostRule rule, const std::string& name, std::span<const Value> arguments, const Value* function);
   void op_call(std::span<const Value> arguments);
+  void know_bound(const Value& graph);
   void fix_numbers_in(std::span<const Value> arguments);
   void identity(const Value& v);
   bool grows(std::span<const Value> arguments) const;

@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
+#include "interpreter/values/graph_value.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/context.h"
 #include "interpreter/vm/kept_place.h"
@@ -122,6 +123,7 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
       return host(rule_of_method(method.receiver.tag(), native.name), native.name, all, &method.function);
     }
     case Tag::Graph:
+      know_bound(f);
       op_call(arguments);
       return fix_numbers_in(arguments);
     case Tag::Instance: {
@@ -133,6 +135,18 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
     }
     default:
       return tracer_.stop(describe(f) + " is called");
+  }
+}
+
+// The tensors that a graph has by itself are read from outside, under the names of its inputs.
+void Observer::know_bound(const Value& graph) {
+  const auto& value = graph.as<GraphValue>();
+  for (std::size_t i = 0; i < value.bound.size(); ++i) {
+    if (!value.bound[i]) continue;
+    Source source;
+    source.key = Value(value.bound[i]);
+    source.text = value.graph.values[i].name;
+    tracer_.arrive(Value(value.bound[i]), tracer_.sources_.add(std::move(source)));
   }
 }
 

@@ -208,6 +208,8 @@ void Observer::numbers_of_index() {
   const Value* index = op_ == Opcode::GetIndex ? r_ + i_.c : r_ + i_.b;
   if (object.is(Tag::Tensor)) {
     if (op_ == Opcode::GetIndex) return tracer_.expect({index, 1}, index);
+    if (op_ == Opcode::SetIndexBack && is_written_through(object, r_[i_.c]))
+      return;  // no op takes the index again
     const Value* const given[] = {index, r_ + i_.c};
     const ExprId ids[] = {tracer_.shadow(index), tracer_.shadow(r_ + i_.c)};
     return tracer_.expect_operands(given, ids);

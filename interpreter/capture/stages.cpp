@@ -1,6 +1,8 @@
 #include "interpreter/capture/stages.h"
 
 #include <algorithm>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -129,7 +131,9 @@ void add_info(const Code& code, CompileInfo& info) {
     ++info.entries;
     info.graphs += entry.captured.nodes.empty() ? 0 : 1;
     add_note(info, entry.note);
-    if (entry.note_of_calls) add_note(info, entry.note_of_calls());
+    if (!entry.note_of_calls) return;
+    std::istringstream lines(entry.note_of_calls());
+    for (std::string line; std::getline(lines, line);) add_note(info, line);
   });
   add_waiting(compiled, info);
   info.compiles += compiled.compiles;

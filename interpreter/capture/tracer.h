@@ -113,6 +113,10 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void know_sizes(const Value& context, std::span<const FieldSizes> fields);
   // The numbers among the arguments of the `autograd` function that is called are those of this call.
   void fix_handed();
+  // Does this argument of that function follow the sizes or numbers of the call?
+  bool varies(std::size_t argument) const {
+    return handed_ && argument < handed_->arguments.size() && handed_->arguments[argument].second >= 0;
+  }
   // Is the object held because varying numbers are in it?
   bool holds(const Value& object) const {
     return keepers_.contains(static_cast<const void*>(object.object()));

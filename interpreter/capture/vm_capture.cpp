@@ -65,6 +65,7 @@ capture::CompileOptions options_of(Interpreter& interpreter) {
   options.backend = interpreter.impl().backend;
   options.may_wait = interpreter.options().hot_after > 0;
   options.timed = options.may_wait && interpreter.options().capture_share > 0 && !checking();
+  options.measured = options.timed;
   return options;
 }
 

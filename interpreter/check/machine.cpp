@@ -57,6 +57,7 @@ Machine::Way Machine::enter(Course& course, Frame* frame) {
   entered_.insert(frame->code->function);
   codes_.try_emplace(frame->code, frame->function->owner);
   heads_.erase(heads_.lower_bound({frame, 0}), heads_.upper_bound({frame, SIZE_MAX}));
+  failing_.erase(failing_.lower_bound(frame), failing_.end());
   const bool has_parted = std::any_of(forked_.begin(), forked_.end(),
                                       [&](const Frame* each) { return each->code == frame->code; });
   if (!has_parted || frame == course.base) return Way::Goes;
@@ -89,9 +90,10 @@ void Machine::run(Course& course) {
   for (;;) {
     Frame* const frame = vm_.frame();
     if (!may_go_on()) return;
-    if (frame == course.base && course.stops.contains(frame->place()))
+    const auto failing = failing_call_of(frame);
+    if (!failing && frame == course.base && course.stops.contains(frame->place()))
       return add_ending(course.endings, frame->place(), capture(frame));
-    switch (advance(course)) {
+    switch (failing ? fork_to_handler(course, *failing, false) : advance(course)) {
       case Way::Goes:
         break;
       case Way::Returned: {

@@ -67,6 +67,11 @@ class Machine final : public Watcher {
     std::vector<std::pair<std::uint32_t, Value>> registers;  // that have other values on it
   };
   struct PathEnded;
+  // A call within which something may have failed, and who would answer that.
+  struct FailingCall {
+    std::size_t place;
+    const Handler* handler;
+  };
   // Of a loop in one call: how often it was passed, and what was held when it was passed last.
   struct Head {
     int passed = 0;
@@ -83,7 +88,11 @@ class Machine final : public Watcher {
 
   // ---- Branches (machine_fork.cpp) ----
   Way fork(Course& course);
-  Way fork_into(Course& course, const std::vector<Branch>& branches);
+  // `comes_back`: the ways may come back to the instruction at which they part.
+  Way fork_into(Course& course, const std::vector<Branch>& branches, bool comes_back = true);
+  void may_fail(const Frame* frame);
+  std::optional<FailingCall> failing_call_of(const Frame* frame);
+  Way fork_to_handler(Course& course, const FailingCall& call, bool comes_back);
   std::vector<Branch> branches_of(const Frame& frame);
   void go(Frame* frame, const State& before, const Branch& branch, Course& way);
   Way conclude(Course& course, std::size_t meeting, Course& way);
@@ -116,6 +125,7 @@ class Machine final : public Watcher {
   std::map<std::pair<const Frame*, std::size_t>, Head> heads_;
   std::map<const Frame*, bool> leaving_;  // frames whose clean-up runs: is the whole path left?
   std::set<std::pair<const Frame*, const Handler*>> caught_;  // under way on a way without an error
+  std::map<const Frame*, FailingCall> failing_;               // by frame of the handler: calls under way
   std::vector<const Frame*> forked_;                          // frames in which ways have parted
   std::int64_t left_;                                         // instructions that may still run
   bool has_ended_ = false;

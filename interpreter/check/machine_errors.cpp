@@ -60,18 +60,47 @@ Machine::Way Machine::skip(Course& course, Frame* frame) {
     forget_what_arguments_may_do(*frame, contents_);
   }
   give_unknown(*frame, contents_);
-  if (handler == nullptr || !caught_.emplace(frame, handler).second) {
-    ++frame->pc;
-    return Way::Goes;
+  if (handler != nullptr && !caught_.contains({frame, handler}))
+    return fork_to_handler(course, {place, handler}, true);
+  if (handler == nullptr) may_fail(frame - 1);
+  ++frame->pc;
+  return Way::Goes;
+}
+
+// What is called from this frame may fail: when the call is done, its handler is a way, too.
+void Machine::may_fail(const Frame* frame) {
+  for (; frame >= vm_.frames_begin(); --frame) {
+    const Handler* const handler = catching(*frame);
+    if (handler == nullptr) continue;
+    if (!caught_.contains({frame, handler})) failing_[frame] = {frame->place(), handler};
+    return;
   }
-  // It may have failed. What follows in the same `try` may fail, too, and is not asked again.
+}
+
+// The call of this frame that is just done, if something may have failed within it.
+std::optional<Machine::FailingCall> Machine::failing_call_of(const Frame* frame) {
+  if (failing_.empty()) return std::nullopt;
+  const auto found = failing_.find(frame);
+  if (found == failing_.end() || frame->place() == found->second.place) return std::nullopt;
+  const FailingCall call = found->second;
+  failing_.erase(found);
+  return frame->place() == call.place + 1 ? std::optional(call) : std::nullopt;
+}
+
+// An instruction was skipped, or done, that may have failed. What follows in the same `try` may fail, too,
+// and is not asked again.
+Machine::Way Machine::fork_to_handler(Course& course, const FailingCall& call, bool comes_back) {
+  Frame* const frame = vm_.frame();
   struct Asked {
     std::set<std::pair<const Frame*, const Handler*>>& all;
     std::pair<const Frame*, const Handler*> here;
     ~Asked() { all.erase(here); }
-  } const asked{caught_, {frame, handler}};
-  return fork_into(course,
-                   {{place + 1, {}}, {handler->target, {{handler->target_register, unknown_value()}}}});
+  } const asked{caught_, {frame, call.handler}};
+  caught_.insert(asked.here);
+  frame->pc = frame->code->instructions.data() + call.place;
+  const Branch goes_on{call.place + 1, {}};
+  const Branch fails{call.handler->target, {{call.handler->target_register, unknown_value()}}};
+  return fork_into(course, {goes_on, fails}, comes_back);
 }
 
 // In a handler of C++, for what the instruction of `frame` threw.

@@ -92,7 +92,7 @@ std::vector<Machine::Branch> Machine::branches_of(const Frame& frame) {
 
 Machine::Way Machine::fork(Course& course) { return fork_into(course, branches_of(*vm_.frame())); }
 
-Machine::Way Machine::fork_into(Course& course, const std::vector<Branch>& branches) {
+Machine::Way Machine::fork_into(Course& course, const std::vector<Branch>& branches, bool comes_back) {
   Frame* const frame = vm_.frame();
   const std::size_t head = frame->place();
   const bool is_nested = forked_.size() >= kMostForks;
@@ -103,7 +103,7 @@ Machine::Way Machine::fork_into(Course& course, const std::vector<Branch>& branc
   Course way{frame};
   way.is_branch = true;
   if (frame == course.base) way.stops = course.stops;
-  way.stops.insert(head);
+  if (comes_back) way.stops.insert(head);
   if (meeting != flow.end()) way.stops.insert(meeting);
   State before = capture(frame);
   for (int round = 0; round < kMostRounds; ++round) {
@@ -131,9 +131,11 @@ void Machine::go(Frame* frame, const State& before, const Branch& branch, Course
   forked_.pop_back();
 }
 
-// Goes on where the ways meet. Those that end elsewhere end in a fork around this one.
+// Goes on where the ways meet. Those that end elsewhere end in a fork around this one; where one of them
+// ended in an error, the handler around the call is a way, too.
 Machine::Way Machine::conclude(Course& course, std::size_t meeting, Course& way) {
   Frame* const frame = way.base;
+  if (way.thrown != nullptr && !way.endings.empty()) may_fail(frame - 1);
   auto here = way.endings.extract(meeting);
   if (frame == course.base) {
     for (auto& [place, state] : way.endings) add_ending(course.endings, place, std::move(state));

@@ -66,6 +66,10 @@ capture::CompileOptions options_from(Interpreter& interpreter, Args a) {
           "1 keeps what is costly to compute again, 0 as little as can be");
   }
   options.asked_for = true;
+  // What the program asks for beyond speed it gets in every call.
+  const bool is_for_speed = options.backend == "fused" && options.own_backend.is_none() &&
+                            options.own_passes.empty() && !options.fullgraph;
+  options.measured = is_for_speed && interpreter.options().capture_share > 0 && !checking();
   return options;
 }
 

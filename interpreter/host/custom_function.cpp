@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "interpreter/capture/application.h"
+#include "interpreter/host/program_call.h"
 #include "interpreter/values/code.h"
+#include "interpreter/values/unknown.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/call.h"
 #include "interpreter/vm/context.h"
@@ -160,6 +162,7 @@ class Application final : public CustomRules {
     all.results.assign(results.begin(), results.end());
     all.constants = constants_;
     all.materializes_grads = wants_zeros_;
+    all.program_call = program_call(interpreter_, type_, all);
     all.apply = [&interpreter = interpreter_, type = type_, arguments = arguments_](Inputs given) {
       return apply_custom(std::make_shared<Application>(interpreter, type, arguments.with(given)), given);
     };
@@ -278,6 +281,7 @@ class Application final : public CustomRules {
   std::vector<Tensor> take_outputs(const Value& returned) {
     several_ = items_of(returned) != nullptr;
     std::vector<Value> all = as_list(returned);
+    for (const Value& each : all) look_at(each);
     std::vector<Tensor> outputs = tensors_of(all);
     if (outputs.empty())
       raise("TypeError", fmt::format("{} must return a tensor or a tuple of tensors, it returned {}", name(),

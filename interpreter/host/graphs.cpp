@@ -250,6 +250,17 @@ Value constants(Interpreter&, Args a) {
   return list_value(std::move(found));
 }
 
+// The tensors that calls are given beside their arguments, by the names of their inputs.
+Value parameters(Interpreter&, Args a) {
+  const GraphValue& value = a[0].as<GraphValue>();
+  const Names names = bare_names(value.graph);
+  Value found = make<Dict>();
+  for (std::size_t i = 0; i < value.bound.size(); ++i) {
+    if (value.bound[i]) found.as<Dict>().set(Value(names[i]), Value(value.bound[i]));
+  }
+  return found;
+}
+
 constexpr NativeDef kMethods[] = {
     {"name", "The name of the function it is of.",
      [](Interpreter&, Args a) { return Value(graph_of(a[0]).name); }},
@@ -291,6 +302,9 @@ constexpr NativeDef kMethods[] = {
      ">>> g.erase(g.nodes[0], by=\"x\").ops()\n"
      "['exp']",
      erase_node},
+    {"parameters",
+     "The tensors that each call is given beside its arguments, by name: the weights of an imported model.",
+     parameters},
     {"symbols", "Sizes that are symbols, by name, and what they were when it was made.", symbols},
     {"constants",
      "The tensors it embeds, in order. Large ones are not spelled in its text; "
@@ -351,18 +365,38 @@ void announce_what_is_no_op(const jit::Graph& graph) {
   }
 }
 
+// What the call gives, and what the graph has by itself, in the order of its inputs.
+std::vector<Tensor> arguments_of(const GraphValue& value, std::span<const Value> given) {
+  std::vector<Tensor> arguments;
+  std::size_t next = 0;
+  for (const Tensor& bound : value.bound) {
+    if (!bound && next == given.size()) break;  // the graph says what is missing
+    arguments.push_back(bound ? bound : argument_tensor(value.graph, given[next], next));
+    if (!bound) ++next;
+  }
+  for (; next < given.size(); ++next) arguments.push_back(argument_tensor(value.graph, given[next], next));
+  return arguments;
+}
+
+// An imported graph that was made for other sizes than those of the call is not right.
+void check_guards(const jit::Graph& graph, const SymbolValues& symbols) {
+  for (const SizeGuard& each : graph.size_guards) {
+    if (!holds(each, symbols))
+      throw OpError(ErrorKind::Value, fmt::format("graph {} was made for other sizes: it needs {}",
+                                                  graph.name, to_string(each)));
+  }
+}
+
 }  // namespace
 
 Value call_graph(Interpreter&, const Value& value, std::span<const Value> given) {
   const jit::Graph& graph = graph_of(value);
-  std::vector<Tensor> arguments;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    arguments.push_back(argument_tensor(graph, given[i], i));
-  }
+  const std::vector<Tensor> arguments = arguments_of(value.as<GraphValue>(), given);
   announce_what_is_no_op(graph);
   std::vector<Tensor> now;  // asking for the sizes of a call that is recorded would fix them
   for (const Tensor& each : arguments) now.push_back(at_hints(each));
-  jit::bind_symbols(graph, now);  // what it throws speaks of the arguments
+  const SymbolValues symbols = jit::bind_symbols(graph, now);  // what it throws speaks of the arguments
+  if (!value.as<GraphValue>().bound.empty()) check_guards(graph, symbols);
   Tensors results;
   try {
     results = jit::evaluate(graph, arguments);

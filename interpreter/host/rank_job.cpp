@@ -69,8 +69,8 @@ void leave_ranks(bool together) {
 kiln::dist::Controller* rank_controller() { return job().controller.get(); }
 
 kiln::dist::Controller& joined_controller() {
-  shadow::need_run();
   if (job().controller) return *job().controller;
+  shadow::need_run();
   throw kiln::OpError(kiln::ErrorKind::Value, "this process has not joined the ranks of a job yet", {},
                       "call `dist.init()` first");
 }

@@ -15,6 +15,7 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/collective.h"
 #include "tensor/host_view.h"
+#include "tensor/tape/backward_watch.h"
 #include "tensor/warning.h"
 
 namespace kiln::interp {
@@ -56,7 +57,11 @@ Value warn(Interpreter& interpreter, Args a) {
   return {};
 }
 
-Value is_joined(Interpreter&, Args) { return rank_controller() != nullptr; }
+// A check does not join, so it cannot tell whether the program has.
+Value is_joined(Interpreter&, Args) {
+  if (rank_controller() == nullptr) shadow::need_run();
+  return rank_controller() != nullptr;
+}
 
 Value places(Interpreter&, Args) {
   joined_controller();
@@ -166,15 +171,29 @@ Value unpack(Interpreter&, Args a) {
 
 Value has_transport(Interpreter&, Args a) { return kiln::dist::has_transport(text_argument(a[0], "name")); }
 Value transport(Interpreter&, Args) { return Value(joined_controller().transport_name()); }
+Value uses_nccl(Interpreter&, Args) { return joined_controller().channels().uses_nccl(); }
+
+// Backward passes stand beside what is done with other ranks. They are of the program's thread.
+void record_backward(bool begins) {
+  static std::int64_t begin = 0;
+  static int depth = 0;  // compiled backward graphs run within those of the tape
+  if (begins) {
+    if (depth++ == 0) begin = kiln::dist::microseconds_now();
+  } else if (--depth == 0 && rank_controller() != nullptr) {
+    rank_controller()->spans().add({"backward", "backward", begin, kiln::dist::microseconds_now()});
+  }
+}
 
 Value record(Interpreter&, Args) {
   shadow::leave();
   joined_controller().spans().start();
+  kiln::set_backward_watch(record_backward);
   return {};
 }
 
 Value recorded(Interpreter&, Args) {
   shadow::leave();
+  kiln::set_backward_watch(nullptr);
   std::vector<Value> rows;
   for (const auto& span : joined_controller().spans().stop())
     rows.push_back(tuple_value({Value(span.name), Value(span.phase), span.begin, span.end}));
@@ -217,9 +236,10 @@ constexpr NativeDef kNatives[] = {
      "The value that `dist_pack` was given.\n>>> dist_unpack(dist_pack([1, (\"a\", 2.5), none]))\n[1, ('a', "
      "2.5), none]",
      unpack},
-    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\" or \"shm\" here?",
+    {"dist_has_transport(name)", "Can ranks be connected by \"mpi\", \"gloo\", \"shm\" or \"nccl\" here?",
      has_transport},
     {"dist_transport()", "What connects the ranks of this job.", transport},
+    {"dist_uses_nccl()", "`dist.nccl_enabled`.", uses_nccl},
     {"dist_record()", "Begins to record what collectives take time.", record},
     {"dist_recorded()", "Ends the recording: a list of (name, phase, begin, end), in microseconds.",
      recorded},

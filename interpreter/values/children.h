@@ -102,6 +102,7 @@ void visit_children(Cell& cell, F& f) {
 template <class F>
 void visit_children(GraphValue& value, F& f) {
   for (const jit::Node& node : value.graph.nodes) visit_references(node.constant, f);
+  for (const Tensor& each : value.bound) visit_references(each, f);
 }
 template <class F>
 void visit_children(Opaque& opaque, F& f) {

@@ -15,6 +15,14 @@
 #include "tensor/interrupt.h"
 
 namespace kiln::interp {
+namespace {
+
+bool same_bound(const GraphValue& a, const GraphValue& b) {
+  return std::equal(a.bound.begin(), a.bound.end(), b.bound.begin(), b.bound.end(),
+                    [](const Tensor& x, const Tensor& y) { return x ? y && x.is_same(y) : !y; });
+}
+
+}  // namespace
 
 Value::Value(const kiln::Tensor& v) : tag_(v ? Tag::Tensor : Tag::None), int_(0) {
   if (v) {
@@ -195,7 +203,8 @@ bool values_equal(const Value& a, const Value& b) {
       return identical(a.as<Method>().receiver, b.as<Method>().receiver) &&
              identical(a.as<Method>().function, b.as<Method>().function);
     case Tag::Graph:
-      return identical(a, b) || graph_of(a) == graph_of(b);
+      return identical(a, b) ||
+             (graph_of(a) == graph_of(b) && same_bound(a.as<GraphValue>(), b.as<GraphValue>()));
     default:
       look_at(a);
       return identical(a, b);

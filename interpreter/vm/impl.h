@@ -14,9 +14,10 @@
 namespace kiln::interp {
 
 struct Interpreter::Impl {
-  Value main, prelude;              // keep the modules alive
-  std::vector<OwnPass> own_passes;  // that the program has registered
-  std::string backend;              // of what becomes hot
+  Value main, prelude;                                      // keep the modules alive
+  std::vector<OwnPass> own_passes;                          // that the program has registered
+  std::vector<std::pair<std::string, Value>> file_objects;  // by the names that files know them by
+  std::string backend;                                      // of what becomes hot
   Modules modules;
   std::vector<KeptFrame> kept_frames;  // of the last error that was not caught, innermost first
   LiveLines live_lines;

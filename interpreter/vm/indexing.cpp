@@ -256,6 +256,11 @@ void delete_index(Interpreter& interpreter, const Value& object, const Value& in
   }
 }
 
+bool is_written_through(const Value& object, const Value& changed) {
+  return object.is(Tag::Tensor) && changed.is(Tag::Tensor) &&
+         kiln::shares_storage(object.tensor(), changed.tensor());
+}
+
 void set_index(Interpreter& interpreter, const Value& object, const Value& index, const Value& value) {
   switch (object.tag()) {
     case Tag::Tensor:

@@ -159,9 +159,7 @@ void op_UnpackStar(Vm& vm, Value* r, const Instruction& i) {
 
 // A view was already written through; what an index copied has to be written back.
 void op_SetIndexBack(Vm& vm, Value* r, const Instruction& i) {
-  const bool is_view = r[i.a].is(Tag::Tensor) && r[i.c].is(Tag::Tensor) &&
-                       kiln::shares_storage(r[i.a].tensor(), r[i.c].tensor());
-  if (!is_view) set_index(vm.interpreter(), r[i.a], r[i.b], r[i.c]);
+  if (!is_written_through(r[i.a], r[i.c])) set_index(vm.interpreter(), r[i.a], r[i.b], r[i.c]);
   consume(vm, r, i.a);
   consume(vm, r, i.b);
   consume(vm, r, i.c);

@@ -18,6 +18,9 @@ bool truth_of(Interpreter& interpreter, const Value& v);
 // x[index] and x[index] = value for every kind of x.
 Value get_index(Interpreter& interpreter, const Value& object, const Value& index);
 void set_index(Interpreter& interpreter, const Value& object, const Value& index, const Value& value);
+// Was what `object[index] op= v` changed written through a view of the object, so that nothing is to be
+// written back?
+bool is_written_through(const Value& object, const Value& changed);
 
 void delete_index(Interpreter& interpreter, const Value& object, const Value& index);
 

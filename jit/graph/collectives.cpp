@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "jit/graph/rewrite.h"
 #include "tensor/core_ops.h"
 
@@ -63,45 +60,6 @@ bool may_reorder(const Graph& graph) {
   return graph.is_functional() && std::ranges::none_of(graph.nodes, [](const Node& each) {
            return does_ordered(each) || each.writes();
          });
-}
-
-namespace {
-
-std::string counted(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-// What waits where it begins, and why.
-std::string stays_text(const Node& node) {
-  const std::string at =
-      node.place.file.empty() ? "" : fmt::format(" ({}:{})", node.place.file.get(), node.place.line);
-  const bool has_halves = node.op->decompose != nullptr;
-  return fmt::format("`{}`{} waits where it begins, since {}", node.op->name(), at,
-                     has_halves ? "the graph runs op by op" : "it has no halves to be moved");
-}
-
-}  // namespace
-
-std::string collectives_text(const Graph& graph) {
-  std::size_t tensors = 0, starts = 0;
-  std::vector<std::string> sentences;
-  for (const Node& each : graph.nodes) {
-    if (is_start(each)) {
-      ++starts;
-      tensors += each.operands.size();
-    } else if (submits(each)) {
-      sentences.push_back(stays_text(each));
-    }
-  }
-  if (starts > 0) {
-    const bool moves = std::ranges::none_of(graph.nodes, does_ordered);
-    sentences.insert(
-        sentences.begin(),
-        fmt::format("{} reduced over ranks in {}, {}", counted(tensors, "tensor"), counted(starts, "bucket"),
-                    moves ? "begun when the last operand is there, and waited for when something needs it"
-                          : "in the order of the program, since a function of the program is among the ops"));
-  }
-  return fmt::format("{}", fmt::join(sentences, "; "));
 }
 
 Graph in_order(const Graph& graph, const std::vector<int>& order) {

@@ -28,9 +28,23 @@ std::vector<std::vector<int>> nodes_before(const Graph& graph);
 
 // May nodes change places? Not around functions of the program, which do what others see.
 bool may_reorder(const Graph& graph);
-// In words, of what runs: how collectives begin and are waited for, and why some are not moved; empty without
-// any.
+
+// Elements of what a start begins to reduce, in bytes; sizes that vary count with their hints.
+std::int64_t bytes_of_start(const Graph& graph, const Node& start);
+// How many bytes of gradients one start begins at most (jit/passes/bucket.cpp). Large enough to fill a link,
+// small enough that the first bucket is under way while the next is computed.
+std::int64_t most_bucket_bytes(const Graph& graph);
+
+// In words, of what runs: what one collective is of, when it begins and is waited for, and why.
+struct CollectiveNote {
+  int start = 0;
+  int wait = -1;  // places of nodes; -1: it waits where it begins
+  std::string text;
+};
+std::vector<CollectiveNote> collective_notes(const Graph& graph);
+// The same as lines: "%13 to %g: bucket 1 of 2: …"; empty without any.
 std::string collectives_text(const Graph& graph);
+
 // The graph with its nodes in this order, each behind those that it reads.
 Graph in_order(const Graph& graph, const std::vector<int>& order);
 

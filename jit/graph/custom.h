@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "jit/graph/graph.h"
+#include "jit/graph/program_call.h"
 
 namespace kiln::jit {
 
@@ -27,6 +28,10 @@ struct CustomFunction {
   // What the program calls it, as `grad_fn` and messages say: ops of one function have names of their own.
   // Empty: the name of the op.
   std::string program_name = {};
+  // What the program gave beside tensors. Null: the graph was read from text.
+  std::shared_ptr<const ProgramCall> program_call = nullptr;
+  // Of an op that stands for the backward body of an application (`KeptBackward`): the op of the application.
+  std::shared_ptr<const Op> backward_of = nullptr;
 
   std::size_t argument_count() const;
   // The symbols of the bodies, ordered by name. What each stands for in an application is the attribute
@@ -57,6 +62,19 @@ bool has_gradient(const Op& op, std::size_t output);
 // The derivative of an op as graphs are differentiated by it. Throws OpError (Capture) when only the
 // interpreter has it.
 VjpFn derivative_of(const Op& op);
+
+// Within its scope the derivative of an application is one node, whose op has the backward body as its
+// forward one, in place of the steps of the body: what is exported keeps functions whole.
+class KeptBackward {
+ public:
+  KeptBackward();
+  ~KeptBackward();
+  KeptBackward(const KeptBackward&) = delete;
+  KeptBackward& operator=(const KeptBackward&) = delete;
+
+ private:
+  bool before_;
+};
 
 // The ops of such functions in a graph, in order, each once; those in bodies come before what they are in.
 std::vector<const Op*> custom_ops(const Graph& graph);

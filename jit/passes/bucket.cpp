@@ -10,11 +10,6 @@
 namespace kiln::jit {
 namespace {
 
-// Large enough to fill a link, small enough that the first bucket is under way while the next is computed: a
-// graph of much has some of them. Smaller ones would take as long as one.
-constexpr std::int64_t kMostBytes = std::int64_t{25} << 20, kLeastBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kBuckets = 4;
-
 // Starts that become one, with their waits: places of nodes, in order.
 struct Bucket {
   std::vector<int> starts, waits;
@@ -24,21 +19,21 @@ struct Bucket {
 class Finder {
  public:
   explicit Finder(const Graph& graph)
-      : graph_(graph), wait_of_(graph.nodes.size(), -1), reads_(graph.values.size(), 0) {
+      : graph_(graph),
+        wait_of_(graph.nodes.size(), -1),
+        reads_(graph.values.size(), 0),
+        limit_(most_bucket_bytes(graph)) {
     count_reads();
     const std::vector<int> producers = graph.producers();
     int begun = 0;
-    std::int64_t total = 0;
     for (int place = 0; place < count(); ++place) {
       const Node& each = node(place);
       if (submits(each)) ++begun;
-      if (is_start(each)) total += bytes_of(each);
       begun_.push_back(begun);
       if (!is_wait(each) || !each.operands[0].is_value()) continue;
       const int start = producers[static_cast<std::size_t>(each.operands[0].value)];
       if (start >= 0 && is_start(node(start))) wait_of_[static_cast<std::size_t>(start)] = place;
     }
-    limit_ = std::clamp(total / kBuckets, kLeastBytes, kMostBytes);
   }
 
   // Of more than one start each.
@@ -132,21 +127,12 @@ class Finder {
     const int last = std::max(wait, std::ranges::max(bucket.waits));
     return first > place && begun_[static_cast<std::size_t>(first)] == begun_[static_cast<std::size_t>(last)];
   }
-  std::int64_t bytes_of(const Node& start) const {
-    std::int64_t bytes = 0;
-    for (const Operand& each : start.operands) {
-      if (!each.is_value()) continue;
-      const Type& type = graph_.values[static_cast<std::size_t>(each.value)].type;
-      bytes += count_elements(evaluate(type.sizes, graph_.hints)).known() *
-               static_cast<std::int64_t>(size_of(type.dtype));
-    }
-    return bytes;
-  }
+  std::int64_t bytes_of(const Node& start) const { return bytes_of_start(graph_, start); }
 
   const Graph& graph_;
   std::vector<int> wait_of_;  // by node: of a start
   std::vector<int> reads_;    // by value: how often it is read
-  std::int64_t limit_ = 0;    // in bytes, of a bucket
+  std::int64_t limit_;        // in bytes, of a bucket
   std::vector<int> begun_;    // by node: how many collectives were begun so far
   std::vector<Bucket> open_, closed_;
 };

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/graph/collectives.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/compiled_node.h"
 #include "jit/pipeline/fused_text.h"
@@ -127,6 +128,8 @@ void AotFunction::refuse_what_differs(const Graph& program) const {
       refuse("an argument comes to lie elsewhere, with the history of what lies there");
   }
 }
+
+std::string AotFunction::collectives() const { return collectives_text(forward_->get().graph()); }
 
 std::size_t AotFunction::code_bytes() const {
   return jit::code_bytes(forward_->get().graph()) + backwards_->code_bytes();

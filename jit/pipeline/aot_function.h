@@ -42,6 +42,9 @@ class AotFunction : public std::enable_shared_from_this<AotFunction> {
   // Of the kernels compiled so far: those of backward are compiled when it first runs. Waits for the forward
   // kernels.
   std::size_t code_bytes() const;
+  // How the collectives of the forward graph run, as `collectives_text` says it. Waits for the forward
+  // kernels.
+  std::string collectives() const;
 
  private:
   AotFunction(const Graph& captured, const std::vector<bool>& wanted, const PairOptions& options);

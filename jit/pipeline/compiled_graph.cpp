@@ -250,7 +250,11 @@ CompiledGraph as_aot_function(const Graph& captured, const CompileSettings& sett
     left->why = obstacle;
     return on_tape(arguments, symbols);
   };
-  made.note_of_calls = [left] { return left->text(); };
+  const bool communicates = has_collectives(captured);
+  made.note_of_calls = [left, function, communicates] {
+    const std::string text = left->text(), collectives = communicates ? function->collectives() : "";
+    return text.empty() || collectives.empty() ? text + collectives : text + "\n" + collectives;
+  };
   made.code_bytes = [function] { return function->code_bytes(); };
   made.ready = [function] { return function->is_ready(); };
   return made;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "jit/graph/collectives.h"
 #include "jit/graph/lifetimes.h"
 #include "jit/graph/text.h"
 #include "jit/loops/kernel_op.h"
@@ -69,7 +70,11 @@ CodeLines fusion_lines(const Graph& graph) {
   const Graph fused = as_fused(graph);
   return fusion_lines(source_of(fused), fusion_of(fused));
 }
-std::string fusion_text(const Graph& graph) { return text_of(fusion_lines(graph)); }
+std::string fusion_text(const Graph& graph) {
+  CodeLines lines = fusion_lines(graph);
+  for (const CollectiveNote& each : collective_notes(as_fused(graph))) lines.push_back({.text = each.text});
+  return text_of(lines);
+}
 
 std::vector<std::string> why_not_fused(const Graph& graph) {
   const Graph fused = as_fused(graph);

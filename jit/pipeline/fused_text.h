@@ -19,6 +19,7 @@ inline constexpr std::string_view kNothingFused = "nothing is fused: every op is
 // Kernels with their nodes, then a line for each value that goes through memory between two nodes: why. Of a
 // functional graph, what fusion would make of it.
 CodeLines fusion_lines(const Graph& graph);
+// The same as text, with what is done together with other ranks.
 std::string fusion_text(const Graph& graph);
 // Likewise as sentences: "%a and %b are not one kernel: matmul is a call of a library".
 std::vector<std::string> why_not_fused(const Graph& graph);

@@ -86,6 +86,8 @@ Call::~Call() {
 }
 
 Tensors Call::run() {
+  if (is_backward_watched()) [[unlikely]]
+    find_gradients();
   const std::span<const Instruction> last = program_.computing().subspan(program_.launch);
   one_by_one(0, program_.launch);
   const bool together = !last.empty() && (bound_ != nullptr ? bound_->runs_together() : computes_only(last));
@@ -127,6 +129,8 @@ void Call::one_by_one(std::size_t begin, std::size_t end) {
     const Instruction& each = program_.instructions[n];
     progress_.node = each.node;
     const TimedInstruction timed(each);
+    if (first_gradient_ != SIZE_MAX) [[unlikely]]
+      watch_gradients(n);
     if (bound_ != nullptr) {
       carry_out(n);
     } else if (each.feeds_next && computes_only(program_.computing().subspan(n, 2))) {
@@ -137,6 +141,25 @@ void Call::one_by_one(std::size_t begin, std::size_t end) {
       carry_out(each);
       release(each);
     }
+  }
+}
+
+// In a step that has its backward pass in it.
+void Call::find_gradients() {
+  for (std::size_t n = 0; n < program_.instructions.size(); ++n) {
+    const Node* const node = program_.instructions[n].node;
+    if (node == nullptr || node->origin.empty()) continue;
+    first_gradient_ = std::min(first_gradient_, n);
+    last_gradient_ = n;
+  }
+}
+
+// Before instruction n.
+void Call::watch_gradients(std::size_t n) {
+  if (n > last_gradient_) {
+    computes_gradients_.reset();
+  } else if (n >= first_gradient_ && !computes_gradients_) {
+    computes_gradients_.emplace();
   }
 }
 

@@ -2,11 +2,13 @@
 // at them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "jit/runtime/bound_program.h"
 #include "jit/runtime/program.h"
 #include "tensor/interrupt.h"
+#include "tensor/tape/backward_watch.h"
 
 namespace kiln::jit {
 
@@ -34,6 +36,8 @@ class Call {
   const Dims& symbols(const Instruction& kernel) const { return attrs(kernel.attrs).get<Dims>("symbols"); }
 
   void one_by_one(std::size_t begin, std::size_t end);
+  void find_gradients();
+  void watch_gradients(std::size_t n);
   void carry_out(std::size_t n);
   void carry_out(const Instruction& instruction);
   void apply(const Instruction& instruction, Inputs operands);
@@ -68,6 +72,9 @@ class Call {
   SmallVector<Tensor, 4> became_;
   Tensors written_;             // the values of writes that are still to be done
   std::size_t next_write_ = 0;  // of these
+  // Instructions from the first to the last that computes gradients, while somebody looks; else none.
+  std::size_t first_gradient_ = SIZE_MAX, last_gradient_ = SIZE_MAX;
+  std::optional<BackwardSpan> computes_gradients_;
   std::optional<HeldInterrupts>
       since_write_;  // a graph that writes as it goes is not cut after its first write
 };

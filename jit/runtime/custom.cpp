@@ -4,6 +4,7 @@
 #include <set>
 
 #include "jit/graph/evaluate.h"
+#include "jit/graph/rewrite.h"
 #include "jit/graph/verify.h"
 #include "jit/graph/with_sizes.h"
 #include "jit/runtime/executable.h"
@@ -30,6 +31,7 @@ struct CustomOp : Op, std::enable_shared_from_this<CustomOp> {
   CustomFunction function;
   std::vector<std::string> symbols;                     // of the bodies
   std::shared_ptr<const Executable> forward, backward;  // null where the interpreter has them
+  mutable std::weak_ptr<const Op> kept_backward;        // while a graph has it
 };
 
 const CustomOp* as_custom(const Op& op) {
@@ -220,6 +222,8 @@ Tensors run_forward(const Op& op, Inputs inputs, const Attrs& attrs) {
 // At a level that asks for derivatives: the program's own are what it finds.
 Tensors run_with_derivative(const Op& op, Inputs inputs, const Attrs& attrs) {
   const CustomOp& own = custom(op);
+  if (own.function.backward_of)
+    return evaluate(with_sizes(own.function.forward, sizes_of(own, attrs)), inputs);
   SymbolValues sizes = values_of(own, attrs);
   if (!own.backward) return run_program(own, inputs, sizes);
   const std::size_t arguments = own.function.argument_count();
@@ -247,7 +251,57 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& a
   return types;
 }
 
-// The derivative of nodes of a graph: the steps of the backward body.
+// ---- The derivative as one node ----
+
+thread_local bool keeps_backward = false;
+
+// The gradients of a backward body that are values.
+std::vector<Operand> given_gradients(const Graph& backward) {
+  std::vector<Operand> given;
+  for (const Operand& each : backward.outputs) {
+    if (each.is_value()) given.push_back(each);
+  }
+  return given;
+}
+
+std::shared_ptr<const Op> backward_op(const CustomOp& op) {
+  if (auto known = op.kept_backward.lock()) return known;
+  CustomFunction function{op.function.name + "_backward", *op.function.backward, {}, nullptr, {}};
+  function.program_name = op.function.program_name;
+  function.program_call = op.function.program_call;
+  function.backward_of = op.shared_from_this();
+  function.forward.stage = Stage::Forward;
+  function.forward.name = function.name;
+  for (Input& each : function.forward.inputs) each.role = Role::Argument;
+  function.forward.outputs = given_gradients(*op.function.backward);
+  auto made = make_custom_op(std::move(function));
+  op.kept_backward = made;
+  return made;
+}
+
+// The gradients that the backward body gives, by one node.
+Tensors run_kept(const CustomOp& op, const SymbolSizes& sizes, Inputs given) {
+  const Graph& backward = *op.function.backward;
+  Builder builder;
+  Node node;
+  node.op = builder.graph.own_ops.emplace_back(backward_op(op)).get();
+  node.attrs = own_sizes(*node.op);
+  builder.graph.hints = backward.hints;
+  for (const Value& each : std::span(backward.values).first(backward.inputs.size()))
+    node.operands.push_back(Operand::of(builder.input(each.name, each.type)));
+  std::vector<Type> types;
+  for (const Operand& each : given_gradients(backward)) types.push_back(backward.values[at(each.value)].type);
+  for (const ValueId id : builder.append(std::move(node), types))
+    builder.graph.outputs.push_back(Operand::of(id));
+  builder.graph.stage = Stage::Functional;
+  const Tensors values = evaluate(with_sizes(std::move(builder.graph), sizes), given);
+  Tensors made;
+  std::size_t next = 0;
+  for (const Operand& each : backward.outputs) made.push_back(each.is_value() ? values[next++] : Tensor());
+  return made;
+}
+
+// The derivative of nodes of a graph: the steps of the backward body, or one node for it.
 Tensors vjp(const VjpArgs& args) {
   const CustomOp& op = custom(args.op);
   const CustomFunction& function = op.function;
@@ -266,7 +320,8 @@ Tensors vjp(const VjpArgs& args) {
   }
   const SymbolSizes sizes = sizes_of(op, args.attrs);
   check_sizes(op, sizes);
-  Tensors made = evaluate(with_sizes(*function.backward, sizes), given);
+  Tensors made =
+      keeps_backward ? run_kept(op, sizes, given) : evaluate(with_sizes(*function.backward, sizes), given);
   made.resize(args.inputs.size());
   return made;
 }
@@ -376,6 +431,9 @@ std::string find_fault(const CustomFunction& function) {
     return "backward gives a gradient for each argument";
   return {};
 }
+
+KeptBackward::KeptBackward() : before_(std::exchange(keeps_backward, true)) {}
+KeptBackward::~KeptBackward() { keeps_backward = before_; }
 
 const CustomFunction* custom_function(const Op& op) {
   const CustomOp* found = as_custom(op);

@@ -281,13 +281,23 @@ bool is_plain(const Graph& functional, std::size_t inputs) {
                      [](const Effect& each) { return each.kind == Effect::Kind::Write && each.member < 0; });
 }
 
+bool same_call(const CustomFunction& a, const CustomFunction& b) {
+  const auto &x = a.program_call, &y = b.program_call;
+  return x == y || (x && y && *x == *y);
+}
+
 }  // namespace
 
 // Equal functions become one op, so that the text shows each once. Functions that the interpreter runs are
 // never equal, since their graphs do not show all they do.
 const Op& Recorder::op_of(const Application& application, Graph forward, std::vector<std::size_t> written) {
-  CustomFunction function{
-      "", std::move(forward), application.backward, application.apply, std::move(written), application.name};
+  CustomFunction function{"",
+                          std::move(forward),
+                          application.backward,
+                          application.apply,
+                          std::move(written),
+                          application.name,
+                          application.program_call};
   for (int number = 0;; ++number) {
     function.name = number == 0 ? application.name : application.name + "_" + std::to_string(number);
     function.forward.name = function.name;
@@ -303,7 +313,7 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
     }
     const CustomFunction& known = *custom_function(**found);
     if (function.backward && known.forward == function.forward && known.backward == function.backward &&
-        known.program_name == function.program_name)
+        known.program_name == function.program_name && same_call(known, function))
       return **found;
   }
 }

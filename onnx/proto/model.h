@@ -183,7 +183,7 @@ struct ModelProto {
 };
 
 // Reads a model from the bytes of a file. Throws OpError (Value) with the place in the message where the
-// bytes are no model: cut short, no protocol buffer, graphs or types within each other beyond 64 levels.
+// bytes are no model: cut short, no protocol buffer, messages within each other beyond 200 levels.
 // Memory is bounded by a small multiple of the bytes.
 ModelProto read_model(std::string_view bytes);
 TensorProto read_tensor(std::string_view bytes);  // a file of one tensor, as ONNX's tests have them

@@ -1,396 +1,44 @@
-// Owns reading a model from the bytes of a file.
-#include <protozero/pbf_message.hpp>
+// Owns reading a model from the bytes of a file, by the lists of fields in schema.h.
+#include <protozero/pbf_reader.hpp>
+#include <type_traits>
 
-#include "onnx/proto/fields.h"
-#include "onnx/proto/model.h"
+#include "onnx/proto/schema.h"
 #include "tensor/error.h"
 
 namespace kiln::onnx {
 namespace {
 
 using protozero::data_view;
-using protozero::pbf_message;
+using protozero::pbf_reader;
 
-constexpr int kDeepest = 64;  // graphs and types within each other
-
-// Counts a level of graphs or types within each other.
-class Level {
- public:
-  explicit Level(int& depth) : depth_(depth) {
-    if (++depth_ > kDeepest) {
-      throw OpError(ErrorKind::Value, "the model has graphs or types within each other beyond " +
-                                          std::to_string(kDeepest) + " levels");
-    }
-  }
-  ~Level() { --depth_; }
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
-
- private:
-  int& depth_;
-};
-
-// A field that the schema repeats is packed, or one value at a time: readers take both.
-template <class T, class Message, class One, class Packed>
-void append(std::vector<T>& to, Message& message, One one, Packed packed) {
-  if (message.wire_type() != protozero::pbf_wire_type::length_delimited) {
-    to.push_back(static_cast<T>((message.*one)()));
-    return;
-  }
-  for (const auto value : (message.*packed)()) to.push_back(static_cast<T>(value));
-}
+constexpr int kDeepest = 200;  // messages within each other: a graph within a graph is three
 
 class Reader {
  public:
-  ModelProto model(data_view bytes) {
-    ModelProto to;
-    pbf_message<ModelField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case ModelField::IrVersion:
-          to.ir_version = in.get_int64();
-          break;
-        case ModelField::Producer:
-          to.producer = in.get_string();
-          break;
-        case ModelField::ProducerVersion:
-          to.producer_version = in.get_string();
-          break;
-        case ModelField::Domain:
-          to.domain = in.get_string();
-          break;
-        case ModelField::Version:
-          to.version = in.get_int64();
-          break;
-        case ModelField::Doc:
-          to.doc = in.get_string();
-          break;
-        case ModelField::Graph:
-          to.graph = graph(in.get_view());
-          break;
-        case ModelField::Opset:
-          to.opsets.push_back(opset(in.get_view()));
-          break;
-        case ModelField::Metadata:
-          to.metadata.push_back(pair(in.get_view()));
-          break;
-        case ModelField::Function:
-          to.functions.push_back(function(in.get_view()));
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  TensorProto tensor(data_view bytes) {
-    TensorProto to;
-    pbf_message<TensorField> in(bytes);
-    using Message = pbf_message<TensorField>;
-    while (in.next()) {
-      switch (in.tag()) {
-        case TensorField::Dims:
-          append(to.dims, in, &Message::get_int64, &Message::get_packed_int64);
-          break;
-        case TensorField::Type:
-          to.type = static_cast<ElementType>(in.get_int32());
-          break;
-        case TensorField::Floats:
-          append(to.floats, in, &Message::get_float, &Message::get_packed_float);
-          break;
-        case TensorField::Int32s:
-          append(to.int32s, in, &Message::get_int32, &Message::get_packed_int32);
-          break;
-        case TensorField::Int64s:
-          append(to.int64s, in, &Message::get_int64, &Message::get_packed_int64);
-          break;
-        case TensorField::Doubles:
-          append(to.doubles, in, &Message::get_double, &Message::get_packed_double);
-          break;
-        case TensorField::UInt64s:
-          append(to.uint64s, in, &Message::get_uint64, &Message::get_packed_uint64);
-          break;
-        case TensorField::Strings:
-          to.strings.push_back(in.get_string());
-          break;
-        case TensorField::Name:
-          to.name = in.get_string();
-          break;
-        case TensorField::Raw:
-          to.raw = in.get_string();
-          to.has_raw = true;
-          break;
-        case TensorField::Doc:
-          to.doc = in.get_string();
-          break;
-        case TensorField::External:
-          to.external.push_back(pair(in.get_view()));
-          break;
-        case TensorField::Location:
-          to.is_external = in.get_enum() == 1;
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
- private:
-  static std::pair<std::string, std::string> pair(data_view bytes) {
-    std::pair<std::string, std::string> to;
-    pbf_message<PairField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case PairField::Key:
-          to.first = in.get_string();
-          break;
-        case PairField::Value:
-          to.second = in.get_string();
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  static OpsetId opset(data_view bytes) {
-    OpsetId to;
-    pbf_message<OpsetField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case OpsetField::Domain:
-          to.domain = in.get_string();
-          break;
-        case OpsetField::Version:
-          to.version = in.get_int64();
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  GraphProto graph(data_view bytes) {
+  template <class Record>
+  void message(data_view bytes, Record& to) {
     const Level level(depth_);
-    GraphProto to;
-    pbf_message<GraphField> in(bytes);
+    pbf_reader in(bytes);
     while (in.next()) {
-      switch (in.tag()) {
-        case GraphField::Node:
-          to.nodes.push_back(node(in.get_view()));
-          break;
-        case GraphField::Name:
-          to.name = in.get_string();
-          break;
-        case GraphField::Initializer:
-          to.initializers.push_back(tensor(in.get_view()));
-          break;
-        case GraphField::Doc:
-          to.doc = in.get_string();
-          break;
-        case GraphField::Input:
-          to.inputs.push_back(value(in.get_view()));
-          break;
-        case GraphField::Output:
-          to.outputs.push_back(value(in.get_view()));
-          break;
-        case GraphField::Value:
-          to.values.push_back(value(in.get_view()));
-          break;
-        case GraphField::SparseInitializer:
-          to.has_sparse_initializers = true;
-          in.skip();
-          break;
-        case GraphField::Metadata:
-          to.metadata.push_back(pair(in.get_view()));
-          break;
-        default:
-          in.skip();
-      }
+      if (!std::apply([&](const auto&... fields) { return (take(in, fields, to) || ...); },
+                      Schema<Record>::fields))
+        in.skip();
     }
-    return to;
   }
 
-  FunctionProto function(data_view bytes) {
-    FunctionProto to;
-    pbf_message<FunctionField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case FunctionField::Name:
-          to.name = in.get_string();
-          break;
-        case FunctionField::Domain:
-          to.domain = in.get_string();
-          break;
-        case FunctionField::Overload:
-          to.overload = in.get_string();
-          break;
-        case FunctionField::Input:
-          to.inputs.push_back(in.get_string());
-          break;
-        case FunctionField::Output:
-          to.outputs.push_back(in.get_string());
-          break;
-        case FunctionField::Attribute:
-          to.attributes.push_back(in.get_string());
-          break;
-        case FunctionField::AttributeWithDefault:
-          to.attributes_with_default.push_back(attribute(in.get_view()));
-          break;
-        case FunctionField::Node:
-          to.nodes.push_back(node(in.get_view()));
-          break;
-        case FunctionField::Opset:
-          to.opsets.push_back(opset(in.get_view()));
-          break;
-        case FunctionField::Value:
-          to.values.push_back(value(in.get_view()));
-          break;
-        case FunctionField::Doc:
-          to.doc = in.get_string();
-          break;
-        case FunctionField::Metadata:
-          to.metadata.push_back(pair(in.get_view()));
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  NodeProto node(data_view bytes) {
-    NodeProto to;
-    pbf_message<NodeField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case NodeField::Input:
-          to.inputs.push_back(in.get_string());
-          break;
-        case NodeField::Output:
-          to.outputs.push_back(in.get_string());
-          break;
-        case NodeField::Name:
-          to.name = in.get_string();
-          break;
-        case NodeField::OpType:
-          to.op_type = in.get_string();
-          break;
-        case NodeField::Attribute:
-          to.attributes.push_back(attribute(in.get_view()));
-          break;
-        case NodeField::Doc:
-          to.doc = in.get_string();
-          break;
-        case NodeField::Domain:
-          to.domain = in.get_string();
-          break;
-        case NodeField::Overload:
-          to.overload = in.get_string();
-          break;
-        case NodeField::Metadata:
-          to.metadata.push_back(pair(in.get_view()));
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  AttributeProto attribute(data_view bytes) {
-    AttributeProto to;
-    pbf_message<AttributeField> in(bytes);
-    using Message = pbf_message<AttributeField>;
-    while (in.next()) {
-      switch (in.tag()) {
-        case AttributeField::Name:
-          to.name = in.get_string();
-          break;
-        case AttributeField::Kind:
-          to.kind = static_cast<AttributeProto::Kind>(in.get_enum());
-          break;
-        case AttributeField::Reference:
-          to.reference = in.get_string();
-          break;
-        case AttributeField::F:
-          to.f = in.get_float();
-          break;
-        case AttributeField::I:
-          to.i = in.get_int64();
-          break;
-        case AttributeField::S:
-          to.s = in.get_string();
-          break;
-        case AttributeField::Floats:
-          append(to.floats, in, &Message::get_float, &Message::get_packed_float);
-          break;
-        case AttributeField::Ints:
-          append(to.ints, in, &Message::get_int64, &Message::get_packed_int64);
-          break;
-        case AttributeField::Strings:
-          to.strings.push_back(in.get_string());
-          break;
-        case AttributeField::Tensor:
-        case AttributeField::Tensors:
-          to.tensors.push_back(tensor(in.get_view()));
-          break;
-        case AttributeField::Graph:
-        case AttributeField::Graphs:
-          to.graphs.push_back(graph(in.get_view()));
-          break;
-        case AttributeField::Type:
-        case AttributeField::Types:
-          to.types.push_back(type(in.get_view()));
-          break;
-        case AttributeField::Doc:
-          to.doc = in.get_string();
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  ValueInfo value(data_view bytes) {
-    ValueInfo to;
-    pbf_message<ValueField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case ValueField::Name:
-          to.name = in.get_string();
-          break;
-        case ValueField::Type:
-          to.type = type(in.get_view());
-          break;
-        case ValueField::Doc:
-          to.doc = in.get_string();
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
-  }
-
-  TypeProto type(data_view bytes) {
+  void message(data_view bytes, TypeProto& to) {
     const Level level(depth_);
-    TypeProto to;
-    pbf_message<TypeField> in(bytes);
+    pbf_reader in(bytes);
     while (in.next()) {
       switch (in.tag()) {
-        case TypeField::Tensor:
+        case kTensorType:
+          to.kind = TypeProto::Kind::Tensor;
           tensor_type(in.get_view(), to);
           break;
-        case TypeField::Sequence:
+        case kSequenceType:
           inner_type(in.get_view(), TypeProto::Kind::Sequence, to);
           break;
-        case TypeField::Optional:
+        case kOptionalType:
           inner_type(in.get_view(), TypeProto::Kind::Optional, to);
           break;
         default:
@@ -398,76 +46,126 @@ class Reader {
           in.skip();
       }
     }
-    return to;
   }
 
-  static void tensor_type(data_view bytes, TypeProto& to) {
-    to.kind = TypeProto::Kind::Tensor;
-    pbf_message<TensorTypeField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case TensorTypeField::Element:
-          to.element = static_cast<ElementType>(in.get_int32());
-          break;
-        case TensorTypeField::Shape:
-          to.shape = shape(in.get_view());
-          break;
-        default:
-          in.skip();
+ private:
+  // Counts a message within another one.
+  class Level {
+   public:
+    explicit Level(int& depth) : depth_(depth) {
+      if (++depth_ > kDeepest) {
+        throw OpError(ErrorKind::Value, "the model has messages within each other beyond " +
+                                            std::to_string(kDeepest) + " levels");
       }
     }
+    ~Level() { --depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    int& depth_;
+  };
+
+  // Reads the field if it is the one that comes next.
+  template <class Record, class Member>
+  bool take(pbf_reader& in, const Field<Record, Member>& field, Record& to) {
+    if (in.tag() != field.number) return false;
+    value(in, to.*field.member);
+    if (field.was_read != nullptr) to.*field.was_read = true;
+    return true;
+  }
+  template <class Record>
+  bool take(pbf_reader& in, const Presence<Record>& field, Record& to) {
+    if (in.tag() != field.number) return false;
+    to.*field.was_read = true;
+    in.skip();
+    return true;
+  }
+
+  void value(pbf_reader& in, std::string& to) { to = in.get_string(); }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  void value(pbf_reader& in, Number& to) {
+    if constexpr (std::is_same_v<Number, float>)
+      to = in.get_float();
+    else if constexpr (std::is_same_v<Number, double>)
+      to = in.get_double();
+    else if constexpr (std::is_same_v<Number, bool>)
+      to = in.get_int32() == 1;
+    else if constexpr (std::is_same_v<Number, std::uint64_t>)
+      to = in.get_uint64();
+    else
+      to = static_cast<Number>(in.get_int64());
+  }
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void value(pbf_reader& in, Enum& to) {
+    to = static_cast<Enum>(in.get_int32());
+  }
+  template <class T>
+  void value(pbf_reader& in, std::optional<T>& to) {
+    value(in, to.emplace());
+  }
+  // A shape is a message of its own, with its sizes in field 1.
+  void value(pbf_reader& in, std::vector<Dimension>& to) {
+    pbf_reader shape(in.get_view());
+    while (shape.next(1)) message(shape.get_view(), to.emplace_back());
+  }
+  template <class T>
+  void value(pbf_reader& in, std::vector<T>& to) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      // Numbers are packed, or one at a time: readers take both.
+      if (in.wire_type() != protozero::pbf_wire_type::length_delimited)
+        value(in, to.emplace_back());
+      else
+        for (const T number : packed<T>(in)) to.push_back(number);
+    } else {
+      value(in, to.emplace_back());
+    }
+  }
+  template <class Record>
+    requires std::is_class_v<Record>
+  void value(pbf_reader& in, Record& to) {
+    message(in.get_view(), to);
+  }
+
+  template <class T>
+  static auto packed(pbf_reader& in) {
+    if constexpr (std::is_same_v<T, float>)
+      return in.get_packed_float();
+    else if constexpr (std::is_same_v<T, double>)
+      return in.get_packed_double();
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+      return in.get_packed_int32();
+    else if constexpr (std::is_same_v<T, std::uint64_t>)
+      return in.get_packed_uint64();
+    else
+      return in.get_packed_int64();
+  }
+
+  void tensor_type(data_view bytes, TypeProto& to) {
+    TensorTypeProto tensor;
+    message(bytes, tensor);
+    to.element = tensor.element;
+    to.shape = std::move(tensor.shape);
   }
 
   void inner_type(data_view bytes, TypeProto::Kind kind, TypeProto& to) {
     to.kind = kind;
-    pbf_message<InnerTypeField> in(bytes);
-    while (in.next()) {
-      if (in.tag() == InnerTypeField::Element) {
-        to.inner.push_back(type(in.get_view()));
-      } else {
-        in.skip();
-      }
-    }
-  }
-
-  static std::vector<Dimension> shape(data_view bytes) {
-    std::vector<Dimension> to;
-    pbf_message<ShapeField> in(bytes);
-    while (in.next()) {
-      if (in.tag() == ShapeField::Dimension) {
-        to.push_back(dimension(in.get_view()));
-      } else {
-        in.skip();
-      }
-    }
-    return to;
-  }
-
-  static Dimension dimension(data_view bytes) {
-    Dimension to;
-    pbf_message<DimensionField> in(bytes);
-    while (in.next()) {
-      switch (in.tag()) {
-        case DimensionField::Value:
-          to.value = in.get_int64();
-          break;
-        case DimensionField::Symbol:
-          to.symbol = in.get_string();
-          break;
-        default:
-          in.skip();
-      }
-    }
-    return to;
+    InnerTypeProto inner;
+    message(bytes, inner);
+    to.inner = std::move(inner.element);
   }
 
   int depth_ = 0;
 };
 
-template <class Read>
-auto read(Read what) {
+template <class Record>
+Record read(std::string_view bytes) {
   try {
-    return what();
+    Record record;
+    Reader().message(data_view(bytes.data(), bytes.size()), record);
+    return record;
   } catch (const protozero::exception& error) {
     throw OpError(ErrorKind::Value, std::string("these bytes are no ONNX model: ") + error.what());
   }
@@ -475,12 +173,8 @@ auto read(Read what) {
 
 }  // namespace
 
-ModelProto read_model(std::string_view bytes) {
-  return read([&] { return Reader().model(data_view(bytes.data(), bytes.size())); });
-}
+ModelProto read_model(std::string_view bytes) { return read<ModelProto>(bytes); }
 
-TensorProto read_tensor(std::string_view bytes) {
-  return read([&] { return Reader().tensor(data_view(bytes.data(), bytes.size())); });
-}
+TensorProto read_tensor(std::string_view bytes) { return read<TensorProto>(bytes); }
 
 }  // namespace kiln::onnx

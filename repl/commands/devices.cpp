@@ -52,13 +52,14 @@ void show_devices(Session& session, std::string_view argument) {
   write_library(session, cuda::driver());
   write_library(session, cuda::nvrtc());
   write_library(session, cuda::cublaslt());
+  write_library(session, cuda::nccl());
 }
 
 constexpr std::array<Command, 1> kCommands{{
     {"devices", "", "Looking", "which devices there are, and what of CUDA was found where",
      "For each library of CUDA it tells the version, the file, and what led there: one of the\n"
-     "variables KILN_CUDA_DRIVER, KILN_NVRTC and KILN_CUBLASLT, the system, a toolkit, or the\n"
-     "packages of python3. What cannot be used is told with the way out.",
+     "variables KILN_CUDA_DRIVER, KILN_NVRTC, KILN_CUBLASLT and KILN_NCCL, the system, a toolkit,\n"
+     "or the packages of python3. What cannot be used is told with the way out.",
      show_devices, in_programs("devices()")},
 }};
 

@@ -19,6 +19,7 @@ void show_ranks(Session& session, std::string_view argument) {
   const dist::RankPlace place = interp::rank_place();
   session.write(fmt::format("rank {} of {}, {} of {} on this host, connected by {}\n", place.rank, place.size,
                             place.local_rank, place.local_size, ranks->transport_name()));
+  for (const std::string& line : ranks->channels().report()) session.write(line + "\n");
   for (const std::string& line : ranks->report()) session.write(line + "\n");
 }
 

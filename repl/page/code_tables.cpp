@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "jit/graph/collectives.h"
 #include "jit/loops/kernel_op.h"
 #include "jit/pipeline/fused_text.h"
 #include "repl/page/links.h"
@@ -76,6 +77,15 @@ Ancestry add_fused(CallPage& page, const std::string& title, const jit::Graph& f
     members.lines[at(each.nodes[0])] = id;
     table.lines[at(head - table.first)].of.push_back(id);
     of_kernel[at(each.kernel)].push_back(id);
+  }
+  for (const jit::CollectiveNote& each : jit::collective_notes(fused)) {
+    PageLine& line = table.lines.emplace_back();
+    line.text = each.text;
+    for (const int node : {each.start, each.wait}) {
+      if (node < 0) continue;
+      add_link(line.of, nodes.lines[at(node)]);
+      add_links(line.from, lines_of_lineage(fused.nodes[at(node)], from));
+    }
   }
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     const auto node = static_cast<std::size_t>(kernel_nodes[k] - fused.nodes.data());

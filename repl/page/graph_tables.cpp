@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "jit/graph/collectives.h"
 #include "jit/graph/text.h"
 #include "repl/page/links.h"
 #include "repl/page/tables.h"
@@ -101,6 +102,7 @@ class GraphTable {
       PageNode& made = table_.nodes.emplace_back();
       made.line = of_nodes[n];
       made.op = jit::op_text(node);
+      made.communicates = jit::communicates(node);
       const auto found = by_result.find("%" + node.origin);
       if (found != by_result.end()) made.origin = found->second;
       for (const jit::ValueId id : node.outputs) {

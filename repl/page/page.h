@@ -26,6 +26,7 @@ struct PageNode {
   std::vector<std::string> results;  // "%y"
   std::vector<int> operands;         // nodes by number; -1 - i: input i
   int origin = -1;                   // the node of this graph whose gradient it carries on
+  bool communicates = false;         // with other ranks
 };
 struct PageInput {
   std::string name, role, type;

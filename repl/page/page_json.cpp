@@ -30,6 +30,7 @@ Json json_of(const PageTable& table) {
                      {"results", each.results},
                      {"operands", each.operands},
                      {"origin", each.origin}});
+    if (each.communicates) nodes.back()["communicates"] = true;
   }
   for (const PageInput& each : table.inputs)
     inputs.push_back({{"name", each.name}, {"role", each.role}, {"type", each.type}});

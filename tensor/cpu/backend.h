@@ -40,14 +40,15 @@ class Column final : public Kernels {
 const Column& column();
 Backend& backend();
 
-void add_pointwise_kernels(Column& column);         // elementwise/pointwise.cpp
-void add_copy_kernels(Column& column);              // elementwise/copy_kernels.cpp
-void add_view_scatter_kernels(Column& column);      // elementwise/view_scatter.cpp
-void add_create_kernels(Column& column);            // elementwise/create.cpp
-void add_joining_kernels(Column& column);           // moves/joining.cpp
-void add_pad_kernel(Column& column);                // moves/pad.cpp
-void add_triangle_kernels(Column& column);          // moves/triangle.cpp
-void add_collective_kernels(Column& column);        // moves/collectives.cpp
+void add_pointwise_kernels(Column& column);     // elementwise/pointwise.cpp
+void add_copy_kernels(Column& column);          // elementwise/copy_kernels.cpp
+void add_view_scatter_kernels(Column& column);  // elementwise/view_scatter.cpp
+void add_create_kernels(Column& column);        // elementwise/create.cpp
+void add_joining_kernels(Column& column);       // moves/joining.cpp
+void add_pad_kernel(Column& column);            // moves/pad.cpp
+void add_triangle_kernels(Column& column);      // moves/triangle.cpp
+// moves/collectives.cpp: they hand tensors on, of whatever device.
+void add_collective_kernels(Kernels& kernels);
 void add_counting_kernels(Column& column);          // moves/counting.cpp
 void add_index_kernels(Column& column);             // moves/index_kernels.cpp
 void add_scatter_reduce_kernels(Column& column);    // moves/scatter_reduce.cpp

@@ -41,4 +41,12 @@ std::string fill(CublasLtApi& api, void* library) {
   return lacking;
 }
 
+#define KILN_ENTRY KILN_REQUIRED
+#define KILN_OPTIONAL_ENTRY KILN_OPTIONAL
+std::string fill(NcclApi& api, void* library) {
+  std::string lacking;
+#include "tensor/cuda/nccl_api.def"
+  return lacking;
+}
+
 }  // namespace kiln::cuda

@@ -23,10 +23,16 @@ struct CublasLtApi {
 #include "tensor/cuda/cublaslt_api.def"
 };
 
+#define KILN_ENTRY(result, name, parameters) result(*name) parameters = nullptr;
+struct NcclApi {
+#include "tensor/cuda/nccl_api.def"
+};
+
 // Fills a table from an open library. The result is the first required entry point that the library lacks,
 // and is empty where it has all of them; optional ones that it lacks stay null.
 std::string fill(DriverApi& api, void* library);
 std::string fill(NvrtcApi& api, void* library);
 std::string fill(CublasLtApi& api, void* library);
+std::string fill(NcclApi& api, void* library);
 
 }  // namespace kiln::cuda

@@ -43,7 +43,7 @@ struct GraphUpdate {
   GraphNodeHandle node, from;
 };
 
-// ---- NVRTC and cublasLt ----------------------------------------------------------------------------------
+// ---- NVRTC, cublasLt and NCCL ----------------------------------------------------------------------------
 
 using NvrtcResult = int;
 using NvrtcProgram = struct NvrtcProgramData*;
@@ -53,6 +53,14 @@ using Cublas = struct CublasData*;
 using MatmulDesc = struct MatmulDescData*;
 using MatrixLayout = struct MatrixLayoutData*;
 using MatmulPreference = struct MatmulPreferenceData*;
+
+using NcclResult = int;
+using NcclComm = struct NcclCommData*;
+
+// By which ranks find each other.
+struct NcclId {
+  char bytes[128];
+};
 
 struct MatmulAlgorithm {
   std::uint64_t data[8];

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "tensor/cpu/backend.h"
 #include "tensor/cuda/context.h"
 #include "tensor/cuda/kernels.h"
 #include "tensor/cuda/on_host.h"
@@ -57,6 +58,7 @@ const Kernels& column() {
     add_scatter_kernels(made);
     add_counting_kernels(made);
     add_product_kernels(made);
+    cpu::add_collective_kernels(made);
     add_kernels_on_host(made);
     return made;
   }();

@@ -146,7 +146,15 @@ void Context::wait(EventHandle event) {
 Event::Event(Context& context) : context_(context) {
   context.check("cuEventCreate", api().cuEventCreate(&handle_, kEventDisableTiming));
 }
-Event::~Event() { context_.note(api().cuEventDestroy_v2(handle_)); }
+// It may end on another thread than it was made on.
+Event::~Event() {
+  try {
+    Context::of(context_.device());
+  } catch (const OpError&) {
+    return;  // the card is lost, with its events
+  }
+  context_.note(api().cuEventDestroy_v2(handle_));
+}
 
 void Event::record() { context_.check("cuEventRecord", api().cuEventRecord(handle_, context_.stream())); }
 void Event::hold(const Context& other) const {

@@ -31,6 +31,9 @@ class Context {
   StreamHandle stream() const;
   // The same for what has no order with work that is kept back.
   StreamHandle stream_itself() const { return stream_; }
+  // Held while the stream is captured: what other threads give to it meanwhile would become part of the
+  // graph.
+  std::mutex& capture_mutex() { return capture_mutex_; }
   int attribute(int which) const;  // of the card, as cuDeviceGetAttribute gives it
   std::int64_t multiprocessors() const { return multiprocessors_; }
   bool has_pools() const { return has_pools_; }  // does the driver give memory in the order of a stream?
@@ -58,6 +61,7 @@ class Context {
   const Card& card_;
   ContextHandle handle_ = nullptr;
   StreamHandle stream_ = nullptr;
+  std::mutex capture_mutex_;
   bool has_pools_ = false;
   std::int64_t multiprocessors_ = 1;
   std::atomic<Result> lost_{kSuccess};  // the error that it was lost by

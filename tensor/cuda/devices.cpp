@@ -183,6 +183,22 @@ CublasLtFinding look_for_cublaslt() {
   return found;
 }
 
+// Which CUDA it is made for it does not say: with a driver that is too old its first call fails.
+NcclFinding look_for_nccl() {
+  NcclFinding found;
+  found.driver = driver().version;
+  if (!open(found, Library::Nccl, {"KILN_NCCL", {"libnccl.so.2"}, true})) return found;
+  if (found.api.ncclGetVersion == nullptr) return found;
+  int number = 0;
+  if (const NcclResult result = found.api.ncclGetVersion(&number); result != kNcclSuccess) {
+    found.state = State::Failed;
+    found.detail = fmt::format("ncclGetVersion gave {}", result);
+    return found;
+  }
+  found.version = {number / 10'000, number / 100 % 100};  // 22809 is 2.28
+  return found;
+}
+
 }  // namespace
 
 std::string to_string(Version version) { return fmt::format("{}.{}", version.major, version.minor); }
@@ -199,6 +215,11 @@ const NvrtcFinding& nvrtc() {
 
 const CublasLtFinding& cublaslt() {
   static const CublasLtFinding found = look_for_cublaslt();
+  return found;
+}
+
+const NcclFinding& nccl() {
+  static const NcclFinding found = look_for_nccl();
   return found;
 }
 

@@ -12,7 +12,7 @@
 
 namespace kiln::cuda {
 
-enum class Library : std::uint8_t { Driver, Nvrtc, CublasLt };
+enum class Library : std::uint8_t { Driver, Nvrtc, CublasLt, Nccl };
 
 struct Version {
   int major = 0, minor = 0;
@@ -77,9 +77,15 @@ struct CublasLtFinding : Finding {
   CublasLtApi api;
 };
 
+struct NcclFinding : Finding {
+  NcclApi api;
+};
+
 const DriverFinding& driver();
 const NvrtcFinding& nvrtc();
 const CublasLtFinding& cublaslt();
+// Its version is NCCL's own.
+const NcclFinding& nccl();
 
 // "cuInit gave CUDA_ERROR_UNKNOWN (999): unknown error".
 std::string failure_text(const DriverApi& api, std::string_view entry, Result error);

@@ -124,11 +124,14 @@ class Heap {
     return reinterpret_cast<std::byte*>(address);
   }
 
-  static Result ask(const Context& context, Address& address, std::size_t size) {
+  // Another thread may be capturing the stream, where the driver gives no memory.
+  static Result ask(Context& context, Address& address, std::size_t size) {
+    const std::lock_guard lock(context.capture_mutex());
     return context.has_pools() ? api().cuMemAllocAsync(&address, size, context.stream_itself())
                                : api().cuMemAlloc_v2(&address, size);
   }
-  static Result hand_back(const Context& context, Address address) {
+  static Result hand_back(Context& context, Address address) {
+    const std::lock_guard lock(context.capture_mutex());
     return context.has_pools() ? api().cuMemFreeAsync(address, context.stream())
                                : api().cuMemFree_v2(address);
   }

@@ -24,6 +24,7 @@ constexpr LibraryWords kWords[] = {
     {"driver", "NVIDIA's driver", "KILN_CUDA_DRIVER", "libcuda.so", ""},
     {"NVRTC", "NVRTC, the compiler of CUDA,", "KILN_NVRTC", "libnvrtc.so", "nvidia-cuda-nvrtc"},
     {"cublasLt", "cublasLt", "KILN_CUBLASLT", "libcublasLt.so", "nvidia-cublas"},
+    {"NCCL", "NCCL", "KILN_NCCL", "libnccl.so", "nvidia-nccl"},
 };
 
 const LibraryWords& words_of(const Finding& found) { return kWords[static_cast<std::size_t>(found.library)]; }
@@ -108,6 +109,16 @@ std::string products_missing(const Finding&) {
 }
 std::string get_package(const Finding& found) { return install_package(found, wanted_major(found)); }
 
+std::string transfers_missing(const Finding&) {
+  return "NCCL is not found (libnccl.so.2), so ranks exchange what is on cards through the host's memory";
+}
+std::string get_transfers(const Finding& found) {
+  return fmt::format(
+      "`python3 -m venv ~/cuda && ~/cuda/bin/pip install nvidia-nccl-cu{}`, then `export KILN_NCCL=$(find "
+      "~/cuda -name libnccl.so.2)`",
+      wanted_major(found));
+}
+
 std::string old_card(const Finding& found) {
   return fmt::format("NVRTC {} no longer compiles for {}", to_string(found.version), found.detail);
 }
@@ -156,6 +167,7 @@ constexpr Row kRows[] = {
     {Library::Nvrtc, State::OldCard, old_card, get_old_compiler},
     {Library::Nvrtc, State::NewCard, new_card, get_package},
     {Library::CublasLt, State::Missing, products_missing, get_package},
+    {Library::Nccl, State::Missing, transfers_missing, get_transfers},
     {std::nullopt, State::Unloadable, unloadable, name_another},
     {std::nullopt, State::Incomplete, incomplete, name_another},
     {std::nullopt, State::TooOld, too_old, get_package},

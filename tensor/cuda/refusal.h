@@ -15,12 +15,12 @@ struct Refusal {
   std::string way_out;   // its help
 };
 
-std::string_view name(Library library);  // "driver", "NVRTC", "cublasLt"
+std::string_view name(Library library);  // "driver", "NVRTC", "cublasLt", "NCCL"
 
 // Nothing for a library that can be used.
 std::optional<Refusal> refusal_of(const Finding& found);
 // The same for a device: it needs the driver, a card of its number, and an NVRTC that compiles for that card.
-// It does without cublasLt.
+// It does without cublasLt and NCCL.
 std::optional<Refusal> refusal_of(Device device);
 // And for a card with an NVRTC that does not compile for it.
 std::optional<Refusal> refusal_of(const Card& card, const NvrtcFinding& compiler);

@@ -25,12 +25,8 @@ Result given(const KernelWork& work, StreamHandle stream) {
                                      stream, work.pointers().data(), nullptr);
 }
 Result given(const OtherWork& work, StreamHandle stream) { return work.give(stream); }
-std::string_view entry_of(const KernelWork&) { return "cuLaunchKernel"; }
-std::string_view entry_of(const OtherWork& work) { return work.entry; }
-
 void give_now(Context& context, const Work& work) {
-  context.check(std::visit([](const auto& each) { return entry_of(each); }, work),
-                give_to(context.stream_itself(), work));
+  context.check(entry_of(work), give_to(context.stream_itself(), work));
 }
 
 }  // namespace
@@ -49,6 +45,11 @@ std::vector<void*> KernelWork::pointers() const {
   for (std::size_t k = 0; k + 1 < places.size(); ++k)
     all.push_back(const_cast<std::byte*>(arguments.data()) + places[k]);
   return all;
+}
+
+std::string_view entry_of(const Work& work) {
+  const auto* const other = std::get_if<OtherWork>(&work);
+  return other == nullptr ? "cuLaunchKernel" : other->entry;
 }
 
 Result give_to(StreamHandle stream, const Work& work) {

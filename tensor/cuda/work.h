@@ -43,6 +43,7 @@ struct OtherWork {
 
 using Work = std::variant<KernelWork, OtherWork>;
 
+std::string_view entry_of(const Work& work);  // of the library, for errors
 // Gives it to the stream at once.
 Result give_to(StreamHandle stream, const Work& work);
 // Gives it to the card's stream, or keeps it back. Throws OpError (Device).

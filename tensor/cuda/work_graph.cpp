@@ -61,6 +61,7 @@ WorkGraph::~WorkGraph() {
 // What other threads ask of the driver meanwhile neither is captured nor ends the capture.
 Result WorkGraph::capture() {
   const StreamHandle stream = context_.stream();
+  const std::lock_guard lock(context_.capture_mutex());
   if (const Result begun = api().cuStreamBeginCapture_v2(stream, kCaptureThreadLocal); begun != kSuccess)
     return begun;
   Result result = kSuccess;

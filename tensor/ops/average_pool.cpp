@@ -1,4 +1,5 @@
 // Owns pooling by averages: each op and its adjoint, which are each other's derivatives.
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/pooling.h"
 #include "tensor/ops/reduce.h"
@@ -76,7 +77,7 @@ Tensors average_line(const Op&, Inputs in, const Attrs& attrs) {
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op linear_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, VjpFn vjp, std::string_view onnx = {}) {
+              InferFn infer, VjpFn vjp, OnnxRule onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = "nn",
           .documentation = documentation,
@@ -94,8 +95,7 @@ void add_lines(OpTable& table) {
       "avg_pool1d(x: tensor, kernel_size: dims, stride: dims? = none, padding: dims = 0, ceil_mode: bool = "
       "false, count_include_pad: bool = true)",
       "`avg_pool2d` of lines: x is [n, channels, length] or [channels, length].",
-      ">>> avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[2.0, 1.0]]", infer_line, average_line,
-      "AveragePool"));
+      ">>> avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[2.0, 1.0]]", infer_line, average_line));
   table.add(ops::composite_row("adaptive_avg_pool1d(x: tensor, output_size: dims)",
                                "`adaptive_avg_pool2d` of lines: x is [n, channels, length] or [channels, "
                                "length].",
@@ -115,25 +115,25 @@ void add_average_pool_ops(OpTable& table) {
       "`divisor_override` divides instead of the count; `ceil_mode` keeps a last window that reaches beyond "
       "the end.",
       ">>> avg_pool2d(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).tolist()\n[[[1.5]]]", infer_average, pool_vjp,
-      "AveragePool"));
+      onnx_rules::average_pool));
   table.add(linear_row(
       "avg_pool2d_backward(grad: tensor, sizes: dims, kernel_size: dims, stride: dims? = none, padding: dims "
       "= 0, ceil_mode: bool = false, count_include_pad: bool = true, divisor_override: int? = none)",
       "The gradient of avg_pool2d for planes of the given sizes.",
       ">>> avg_pool2d_backward(ones(1, 1, 1), [2, 2], 2).tolist()\n[[[0.25, 0.25], [0.25, 0.25]]]",
-      infer_spread, backward_vjp));
+      infer_spread, backward_vjp, onnx_rules::average_pool_backward));
   table.add(linear_row(
       "adaptive_avg_pool2d(x: tensor, output_size: dims[none])",
       "`avg_pool2d` with the windows that make planes of `output_size`, one int or one for each of height "
       "and "
       "width; none keeps a size.",
       ">>> adaptive_avg_pool2d(arange(9.0).reshape(1, 3, 3), (1, none)).tolist()\n[[[3.0, 4.0, 5.0]]]",
-      infer_average, pool_vjp));
+      infer_average, pool_vjp, onnx_rules::adaptive_average_pool));
   table.add(linear_row("adaptive_avg_pool2d_backward(grad: tensor, sizes: dims, output_size: dims[none])",
                        "The gradient of adaptive_avg_pool2d for planes of the given sizes.",
                        ">>> adaptive_avg_pool2d_backward(ones(1, 1, 1), [2, 2], 1).tolist()\n[[[0.25, 0.25], "
                        "[0.25, 0.25]]]",
-                       infer_spread, backward_vjp));
+                       infer_spread, backward_vjp, onnx_rules::adaptive_average_pool_backward));
   add_lines(table);
 }
 

@@ -232,7 +232,7 @@ void add_batch_norm_ops(OpTable& table) {
       "Normalizes each channel (dimension 1) by its mean and variance: of this batch when `training`, which "
       "also moves the running ones towards them by `momentum`; else the running ones.",
       ">>> batch_norm(tensor([[1.0], [1.0]]), training=true).tolist()\n[[0.0], [0.0]]", infer_batch_norm,
-      batch_norm, "BatchNormalization");
+      batch_norm);
   row.writes_inputs = [](const Attrs& attrs) { return attrs.get<bool>("training"); };
   table.add(std::move(row));
 }

@@ -54,11 +54,23 @@ void check_lines(const Attrs& attrs, const char* what, std::size_t tensors) {
       "a name is one line");
 }
 
+// What is beside them on another device is none of the tensors, but these go together.
+void check_devices(std::span<const TensorType> inputs) {
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i].device == inputs[0].device) continue;
+    throw OpError(ErrorKind::Device,
+                  fmt::format("allreduce: tensors of one group are on different devices: {} and {}",
+                              to_string(inputs[0].device), to_string(inputs[i].device)),
+                  {0, static_cast<int>(i)}, "bring them together, or reduce them one by one");
+  }
+}
+
 std::vector<TensorType> start_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   if (inputs.empty()) throw OpError(ErrorKind::Value, "allreduce_start: there is no tensor to be reduced");
   tensors_infer(inputs, attrs);
+  check_devices(inputs);
   for (const char* each : {"names", "places"}) check_lines(attrs, each, inputs.size());
-  return {{DType::I64, inputs[0].device, {}}};
+  return {{DType::I64, Device{}, {}}};
 }
 std::vector<TensorType> wait_infer(std::span<const TensorType> inputs, const Attrs&) {
   return {inputs.begin() + 1, inputs.end()};
@@ -144,15 +156,41 @@ Tensors grouped_jvp(const JvpArgs& args) {
   return kiln::bind(args.op, tangents, for_tangent(args.attrs));
 }
 
-Tensors grouped_batch(const BatchArgs& args) {
-  if (op_of(args.attrs) == ReduceOp::Adasum) {
-    throw OpError(ErrorKind::Value,
-                  "grouped_allreduce: Adasum looks at whole tensors, which a group under vmap are not", {0},
-                  "call allreduce for each tensor");
-  }
+Tensors batches_from(const BatchArgs& args, std::size_t first) {
   Tensors tensors;
-  for (std::size_t i = 0; i < args.inputs.size(); ++i) tensors.push_back(rules::with_batch(args, i));
-  return kiln::bind(args.op, tensors, args.attrs);
+  for (std::size_t i = first; i < args.inputs.size(); ++i) tensors.push_back(rules::with_batch(args, i));
+  return tensors;
+}
+
+void refuse_parts_of_adasum(const BatchArgs& args) {
+  if (op_of(args.attrs) != ReduceOp::Adasum) return;
+  throw OpError(
+      ErrorKind::Value,
+      fmt::format("{}: Adasum looks at whole tensors, which those under vmap are not", args.op.name()), {0},
+      "call allreduce for each tensor");
+}
+
+Tensors grouped_batch(const BatchArgs& args) {
+  refuse_parts_of_adasum(args);
+  return kiln::bind(args.op, batches_from(args, 0), args.attrs);
+}
+
+// The batch is begun as a whole, so its token is that of each example.
+Tensors start_batch(const BatchArgs& args) {
+  refuse_parts_of_adasum(args);
+  const Tensor token = kiln::bind(args.op, batches_from(args, 0), args.attrs)[0];
+  return {ops::expand(token, Dims{args.batch_size})};
+}
+Tensors wait_batch(const BatchArgs& args) {
+  if (!args.batched[0]) {
+    throw OpError(
+        ErrorKind::Value,
+        "allreduce_wait: what was begun outside of vmap is no batch that can be waited for within it", {0},
+        "wait for it outside, or begin it within");
+  }
+  Tensors operands = batches_from(args, 1);
+  operands.insert(operands.begin(), ops::select(args.inputs[0], 0, 0));
+  return kiln::bind(args.op, operands, args.attrs);
 }
 
 // ---- Who has the extremum --------------------------------------------------------------------------------
@@ -169,7 +207,6 @@ Tensors extremal_batch(const BatchArgs& args) {
 // ---- The rows --------------------------------------------------------------------------------------------
 
 constexpr std::string_view kToken = "it stands between the halves of allreduce, which has a derivative";
-constexpr std::string_view kNoBatch = "a token is one for all examples: under vmap, call allreduce";
 
 // The parameters of a reduction, and those of all collectives.
 std::string signature_of(std::string_view head, std::string_view own, std::string_view result = "") {
@@ -221,7 +258,7 @@ void add_halves(OpTable& table) {
        .infer = start_infer,
        .vjp = Rule<VjpFn>::none(kToken),
        .jvp = Rule<JvpFn>::none(kToken),
-       .batch = Rule<BatchFn>::none(kNoBatch),
+       .batch = start_batch,
        .lowering = Lowering::Collective,
        .effects = kCommunicates});
   table.add(
@@ -234,7 +271,7 @@ void add_halves(OpTable& table) {
        .infer = wait_infer,
        .vjp = Rule<VjpFn>::none(kToken),
        .jvp = Rule<JvpFn>::none(kToken),
-       .batch = Rule<BatchFn>::none(kNoBatch),
+       .batch = wait_batch,
        .lowering = Lowering::Collective,
        .effects = kCommunicates,
        .outputs = kVariadic});

@@ -180,14 +180,14 @@ void add_conv_ops(OpTable& table) {
       "and sums the products. Channels only meet within their group; padding is zeros at both ends, or "
       "\"same\" or \"valid\".",
       ">>> conv1d(tensor([[1.0, 2.0, 4.0]]), tensor([[[-1.0, 1.0]]])).tolist()\n[[1.0, 2.0]]", infer_conv<1>,
-      conv<1>, "Conv"));
+      conv<1>));
   table.add(composite_row(
       "conv1d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: "
       "str[\"valid\", "
       "\"same\"] = \"valid\", dilation: dims = 1, groups: int = 1)",
       "`conv1d` with padding by word: \"same\" keeps the length, \"valid\" adds none.",
       ">>> conv1d(ones(1, 4), ones(1, 1, 3), padding=\"same\").tolist()\n[[2.0, 3.0, 3.0, 2.0]]",
-      infer_conv<1>, conv<1>, "Conv"));
+      infer_conv<1>, conv<1>));
   table.add(composite_row(
       "conv2d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = 0, "
       "dilation: "
@@ -197,14 +197,14 @@ void add_conv_ops(OpTable& table) {
       "and width. Channels only meet within their group; padding is zeros on all sides, or \"same\" or "
       "\"valid\".",
       ">>> conv2d(ones(1, 1, 3, 3), ones(2, 1, 2, 2), stride=2, padding=1).shape\n(1, 2, 2, 2)",
-      infer_conv<2>, conv<2>, "Conv"));
+      infer_conv<2>, conv<2>));
   table.add(
       composite_row("conv2d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, "
                     "padding: str[\"valid\", "
                     "\"same\"] = \"valid\", dilation: dims = 1, groups: int = 1)",
                     "`conv2d` with padding by word: \"same\" keeps height and width, \"valid\" adds none.",
                     ">>> conv2d(ones(1, 3, 3), ones(2, 1, 2, 2), padding=\"same\").shape\n(2, 3, 3)",
-                    infer_conv<2>, conv<2>, "Conv"));
+                    infer_conv<2>, conv<2>));
   table.add(composite_row(
       "conv_transpose1d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = "
       "0, "
@@ -213,7 +213,7 @@ void add_conv_ops(OpTable& table) {
       "`output_padding` makes the result longer at one end.",
       ">>> conv_transpose1d(tensor([[1.0, 2.0]]), tensor([[[1.0, 1.0]]]), stride=2).tolist()\n[[1.0, 1.0, "
       "2.0, 2.0]]",
-      infer_transpose<1>, conv_transpose<1>, "ConvTranspose"));
+      infer_transpose<1>, conv_transpose<1>));
   table.add(composite_row(
       "conv_transpose2d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = "
       "0, "
@@ -221,7 +221,7 @@ void add_conv_ops(OpTable& table) {
       "The gradient of `conv2d` by its input, as an op: weight is [channels, out / groups, kh, kw]. "
       "`output_padding` makes the result larger at one end of each dimension.",
       ">>> conv_transpose2d(ones(1, 2, 2), ones(1, 3, 2, 2), stride=2).shape\n(3, 4, 4)", infer_transpose<2>,
-      conv_transpose<2>, "ConvTranspose"));
+      conv_transpose<2>));
 }
 
 }  // namespace kiln

@@ -1,6 +1,7 @@
 // Owns convolutions as three primitives: with <y, convolution(x, w)> = T(x, w, y), linear in each, they are
 // the derivatives of T by y, x and w. So the derivatives of each are the other two, and so are theirs.
 #include "tensor/ops/convolution.h"
+#include "tensor/onnx/rules.h"
 
 #include <algorithm>
 
@@ -79,7 +80,7 @@ void add_convolution_ops(OpTable& table) {
   forward.vjp = rules::convolution_vjp;
   forward.jvp = rules::convolution_jvp;
   forward.batch = rules::convolution_batch;
-  forward.onnx = "Conv";
+  forward.onnx = onnx_rules::convolution;
   table.add(std::move(forward));
   Op input = primitive(
       "convolution_input(y: tensor, weight: tensor, sizes: dims, stride: dims = 1, padding: dims = 0, "
@@ -93,7 +94,7 @@ void add_convolution_ops(OpTable& table) {
   input.vjp = rules::convolution_input_vjp;
   input.jvp = rules::convolution_input_jvp;
   input.batch = rules::convolution_input_batch;
-  input.onnx = "ConvTranspose";
+  input.onnx = onnx_rules::convolution_input;
   table.add(std::move(input));
   Op weight = primitive(
       "convolution_weight(x: tensor, y: tensor, sizes: dims, stride: dims = 1, padding: dims = 0, dilation: "
@@ -105,6 +106,7 @@ void add_convolution_ops(OpTable& table) {
   weight.vjp = rules::convolution_weight_vjp;
   weight.jvp = rules::convolution_weight_jvp;
   weight.batch = rules::convolution_weight_batch;
+  weight.onnx = onnx_rules::convolution_weight;
   table.add(std::move(weight));
 }
 

@@ -1,5 +1,6 @@
 // copy, fill and zero: what `copy_`, `fill_` and `zero_` write.
 #include "tensor/functions.h"
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -49,7 +50,8 @@ void add_copy_row(OpTable& table, std::string_view signature, std::string_view d
              .batch = copy_batch,
              .lowering = Lowering::Library,
              .identity = identity,
-             .traits = kInplace | kCheapToRecompute});
+             .traits = kInplace | kCheapToRecompute,
+             .onnx = onnx_rules::full_of_operand});
 }
 
 Tensor write(std::string_view name, const Tensor& target, const Tensor& source) {
@@ -76,7 +78,8 @@ void add_copy_ops(OpTable& table) {
              .jvp = zero_jvp,
              .batch = rules::batch_through,
              .lowering = Lowering::Library,
-             .traits = kInplace | kCheapToRecompute});
+             .traits = kInplace | kCheapToRecompute,
+             .onnx = onnx_rules::zeros});
 }
 
 namespace ops {

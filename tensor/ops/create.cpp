@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/create.h"
 #include "tensor/ops/rules.h"
 
@@ -201,7 +202,7 @@ std::vector<TensorType> linspace_infer(std::span<const TensorType>, const Attrs&
 // ---- Rows ----
 
 Op creation(std::string_view signature, std::string_view documentation, std::string_view example,
-            InferFn infer, std::string_view onnx) {
+            InferFn infer, OnnxRule onnx) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -217,8 +218,8 @@ Op creation(std::string_view signature, std::string_view documentation, std::str
 
 // Takes only type and sizes of its input.
 Op creation_like(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BatchFn batch) {
-  Op row = creation(signature, documentation, example, infer, "ConstantOfShape");
+                 InferFn infer, BatchFn batch, OnnxFn onnx) {
+  Op row = creation(signature, documentation, example, infer, onnx);
   row.vjp = Rule<VjpFn>::none(kConstant);
   row.jvp = Rule<JvpFn>::none(kConstant);
   row.batch = batch;
@@ -235,18 +236,18 @@ Op filled(Op row, std::int64_t number) {
 void add_sized(OpTable& table) {
   table.add(filled(
       creation("zeros(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of zeros.",
-               ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]", sized_infer, "ConstantOfShape"),
+               ">>> zeros(2, 2).tolist()\n[[0.0, 0.0], [0.0, 0.0]]", sized_infer, onnx_rules::zeros),
       0));
   table.add(filled(
       creation("ones(size: ints, *, dtype: dtype? = none, device: device? = none)", "A tensor of ones.",
-               ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, "ConstantOfShape"),
+               ">>> ones(2, dtype=i64).tolist()\n[1, 1]", sized_infer, onnx_rules::ones),
       1));
   table.add(creation("empty(size: ints, *, dtype: dtype? = none, device: device? = none)",
                      "A tensor whose elements are whatever its memory held.", ">>> empty(2, 3).shape\n(2, 3)",
-                     sized_infer, ""));
+                     sized_infer, onnx_rules::zeros));
   Op full = creation("full(size: ints, fill_value: tensor, *, dtype: dtype? = none, device: device? = none)",
                      "A tensor with every element equal to `fill_value`, and of its dtype.",
-                     ">>> full([2], 7).tolist()\n[7, 7]", full_infer, "ConstantOfShape");
+                     ">>> full([2], 7).tolist()\n[7, 7]", full_infer, onnx_rules::full_of_operand);
   full.vjp = full_vjp;
   full.jvp = full_jvp;
   full.batch = full_batch;
@@ -255,40 +256,44 @@ void add_sized(OpTable& table) {
 }
 
 void add_like(OpTable& table) {
-  table.add(filled(
-      creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                    "Zeros with the type and shape of `x`.",
-                    ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer, rules::batch_through),
-      0));
+  table.add(filled(creation_like("zeros_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                                 "Zeros with the type and shape of `x`.",
+                                 ">>> zeros_like(tensor([1, 2])).tolist()\n[0, 0]", like_infer,
+                                 rules::batch_through, onnx_rules::zeros),
+                   0));
   table.add(filled(
       creation_like("ones_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                     "Ones with the type and shape of `x`.", ">>> ones_like(tensor([5, 6])).tolist()\n[1, 1]",
-                    like_infer, rules::batch_through),
+                    like_infer, rules::batch_through, onnx_rules::ones),
       1));
   table.add(creation_like("empty_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                           "A tensor with the type and shape of `x` and whatever its memory held.",
-                          ">>> empty_like(tensor([1, 2])).shape\n(2,)", like_infer, rules::batch_through));
+                          ">>> empty_like(tensor([1, 2])).shape\n(2,)", like_infer, rules::batch_through,
+                          onnx_rules::zeros));
   table.add(creation_like(
       "full_like(x: tensor, fill_value: number, *, dtype: dtype? = none, device: device? = none)",
       "One number everywhere, with the type and shape of `x`.",
-      ">>> full_like(tensor([1, 2]), 7).tolist()\n[7, 7]", like_infer, rules::batch_through));
+      ">>> full_like(tensor([1, 2]), 7).tolist()\n[7, 7]", like_infer, rules::batch_through,
+      onnx_rules::full_of_attribute));
   table.add(filled(
       creation_like("new_zeros(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
                     "Zeros of any shape with the dtype and device of `x`.",
-                    ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_batch),
+                    ">>> tensor([1]).new_zeros(2).tolist()\n[0, 0]", new_infer, new_batch, onnx_rules::zeros),
       0));
-  table.add(
-      filled(creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
-                           "Ones of any shape with the dtype and device of `x`.",
-                           ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_batch),
-             1));
+  table.add(filled(
+      creation_like("new_ones(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
+                    "Ones of any shape with the dtype and device of `x`.",
+                    ">>> tensor([1]).new_ones(2).tolist()\n[1, 1]", new_infer, new_batch, onnx_rules::ones),
+      1));
   table.add(creation_like("new_empty(x: tensor, size: ints, *, dtype: dtype? = none, device: device? = none)",
                           "Whatever memory held, of any shape, with the dtype and device of `x`.",
-                          ">>> tensor([1]).new_empty(2).shape\n(2,)", new_infer, new_batch));
+                          ">>> tensor([1]).new_empty(2).shape\n(2,)", new_infer, new_batch,
+                          onnx_rules::zeros));
   table.add(creation_like(
       "new_full(x: tensor, size: ints, fill_value: number, *, dtype: dtype? = none, device: device? = none)",
       "One number everywhere, of any shape, with the dtype and device of `x`.",
-      ">>> tensor([1]).new_full([2], 7).tolist()\n[7, 7]", new_infer, new_batch));
+      ">>> tensor([1]).new_full([2], 7).tolist()\n[7, 7]", new_infer, new_batch,
+      onnx_rules::full_of_attribute));
 }
 
 void add_ranges(OpTable& table) {
@@ -297,11 +302,11 @@ void add_ranges(OpTable& table) {
                "device: device? = none)",
                "The numbers from `start` (0 when only one bound is given) to before `end`, `step` apart; i64 "
                "when all are ints.",
-               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, "Range"));
+               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, onnx_rules::arange));
   table.add(creation(
       "linspace(start: number, end: number, steps: int, *, dtype: dtype? = none, device: device? = none)",
       "`steps` numbers from `start` to `end`, both included, evenly apart.",
-      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, ""));
+      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, onnx_rules::linspace));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/create.h"
 #include "tensor/ops/rules.h"
 
@@ -114,7 +115,7 @@ Op triangle_row(std::string_view signature, std::string_view documentation, std:
           .batch = rules::batch_through,
           .lowering = lowering::Gather{},
           .traits = kCheapToRecompute | kInplace,
-          .onnx = "Trilu"};
+          .onnx = onnx_rules::triangle};
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ void add_create_matrix_ops(OpTable& table) {
              .batch = Rule<BatchFn>::none("it has no tensor inputs"),
              .lowering = Lowering::Create,
              .traits = kCheapToRecompute,
-             .onnx = "EyeLike"});
+             .onnx = onnx_rules::eye});
   table.add(triangle_row("tril(x: tensor, diagonal: int = 0)",
                          "The lower triangle of every matrix, zeros above `diagonal`.",
                          ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]"));
@@ -165,7 +166,7 @@ void add_create_matrix_ops(OpTable& table) {
              .lowering = Lowering::Scatter,
              .traits = kStopsGradient,
              .effects = kMayFail,
-             .onnx = "OneHot"});
+             .onnx = onnx_rules::one_hot});
 }
 
 std::int64_t triangle_diagonal(const Attrs& attrs) {

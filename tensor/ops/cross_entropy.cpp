@@ -213,7 +213,7 @@ void add_nll_rows(OpTable& table) {
       "weight. "
       "The mean is over the weights. Targets equal to `ignore_index` do not count.",
       ">>> nll_loss(tensor([[-1.0, -2.0], [-3.0, -4.0]]), tensor([0, 1])).item()\n2.5", infer_nll,
-      decompose_nll_loss, "NegativeLogLikelihoodLoss");
+      decompose_nll_loss);
   loss.vjp = nll_loss_vjp;
   loss.effects = kMayFail;
   loss.saves = saves_input(1) | saves_input(2);
@@ -242,7 +242,7 @@ void add_class_loss_ops(OpTable& table) {
       "probabilities of the shape of x. `label_smoothing` spreads that share of each "
       "target over all classes.",
       ">>> cross_entropy(tensor([[100.0, 0.0]]), tensor([0])).item()\n0.0", infer_cross_entropy,
-      cross_entropy, "SoftmaxCrossEntropyLoss");
+      cross_entropy);
   entropy.effects = kMayFail;
   table.add(std::move(entropy));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/einsum_equation.h"
 #include "tensor/ops/linalg.h"
 
@@ -197,7 +198,7 @@ void add_einsum_op(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .onnx = "Einsum"});
+       .onnx = onnx_rules::einsum});
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "tensor/functions.h"
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scalar.h"
@@ -140,7 +141,7 @@ Tensor clamp_derivative_max(const Tensor& g, const Tensor& x, const Tensor& min,
 struct RowText {
   const char* name;
   const char* parameters;
-  const char* onnx;
+  OnnxRule onnx;
   const char* documentation;
   const char* example;
 };

@@ -1,6 +1,7 @@
 // The rows of a matrix that integers name, with one row that may not learn.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -87,7 +88,7 @@ void add_embedding_ops(OpTable& table) {
        .saves = saves_input(0),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = "Gather"});
+       .onnx = onnx_rules::embedding});
 }
 
 Tensor ops::embedding(const Tensor& index, const Tensor& weight) {

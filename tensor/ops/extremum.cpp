@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tensor/fixed_order.h"
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/counting.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -97,7 +98,7 @@ Tensors pair_min(const Op&, Inputs in, const Attrs&) { return {ops::minimum(in[0
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 struct Words {
-  std::string_view name, other, adjective, onnx_arg, onnx_pair;
+  std::string_view name, other, adjective;
 };
 
 // Texts put together here live as long as the rows.
@@ -134,7 +135,6 @@ void add_whole(OpTable& table, const Words& words, BodyFn body, BodyFn pair) {
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
-      .onnx = words.onnx_pair,
   });
 }
 
@@ -158,6 +158,7 @@ void add_along(OpTable& table, const Words& words) {
       .saves = saves_output(1),
       .lowering = Lowering::Library,
       .outputs = 2,
+      .onnx = onnx_rules::extremum_along,
   });
   const std::string_view reason = "its result is an index";
   table.add({
@@ -172,15 +173,15 @@ void add_along(OpTable& table, const Words& words) {
       .jvp = Rule<JvpFn>::none(reason),
       .batch = ops::batch_optional_index,
       .lowering = Lowering::Reduce,
-      .onnx = words.onnx_arg,
+      .onnx = onnx_rules::place_of_extremum,
   });
 }
 
 }  // namespace
 
 void add_extremum_ops(OpTable& table) {
-  const Words max{"max", "maximum", "largest", "ArgMax", "Max"};
-  const Words min{"min", "minimum", "smallest", "ArgMin", "Min"};
+  const Words max{"max", "maximum", "largest"};
+  const Words min{"min", "minimum", "smallest"};
   add_whole(table, max, whole_max, pair_max);
   add_along<Combine::Max>(table, max);
   add_whole(table, min, whole_min, pair_min);

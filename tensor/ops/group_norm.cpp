@@ -109,7 +109,7 @@ void add_group_norm_ops(OpTable& table) {
       "1e-5)",
       "Normalizes each group of channels (dimension 1) of each example by its own mean and variance.",
       ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm,
-      decompose_forward, "GroupNormalization");
+      decompose_forward);
   forward.vjp = group_norm_vjp;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -340,7 +341,7 @@ void add_gathering(OpTable& table) {
              .saves = saves_input(1),
              .lowering = lowering::Gather{},
              .effects = kMayFail,
-             .onnx = "GatherElements"});
+             .onnx = onnx_rules::gather});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
        .family = kFamily,
@@ -356,7 +357,7 @@ void add_gathering(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = "ScatterElements"});
+       .onnx = onnx_rules::scatter});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
        .family = kFamily,
@@ -372,7 +373,7 @@ void add_gathering(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = "ScatterElements"});
+       .onnx = onnx_rules::scatter_add});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
        .family = kFamily,
@@ -386,8 +387,7 @@ void add_gathering(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .effects = kMayFail,
-       .onnx = "GatherElements"});
+       .effects = kMayFail});
 }
 
 void add_selecting(OpTable& table) {
@@ -403,7 +403,7 @@ void add_selecting(OpTable& table) {
        .saves = saves_input(1),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = "Gather"});
+       .onnx = onnx_rules::index_select});
   table.add(
       {.signature = Signature::parse(
            "index_add(x: tensor, dim: index, index: tensor, source: tensor, *, alpha: number = 1)"),
@@ -419,7 +419,8 @@ void add_selecting(OpTable& table) {
        .saves = saves_input(1),
        .lowering = Lowering::Scatter,
        .traits = kInplace,
-       .effects = kMayFail});
+       .effects = kMayFail,
+       .onnx = onnx_rules::index_add});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
              .family = kFamily,
              .documentation =

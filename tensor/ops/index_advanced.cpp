@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/advanced_index.h"
 #include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
@@ -262,7 +263,7 @@ void add_advanced_index_ops(OpTable& table) {
        .saves = all_indices(1),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = "GatherND"});
+       .onnx = onnx_rules::index});
   table.add(
       {.signature = Signature::parse(
            "index_put(x: tensor, indices: tensors?, values: tensor, accumulate: bool = false)"),
@@ -280,7 +281,7 @@ void add_advanced_index_ops(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = "ScatterND"});
+       .onnx = onnx_rules::index_put});
   table.add({.signature = Signature::parse("nonzero(x: tensor, *, as_tuple: bool[false] = false)"),
              .family = kFamily,
              .documentation = "The index of every element that is not zero, one in each row.",
@@ -290,8 +291,7 @@ void add_advanced_index_ops(OpTable& table) {
              .jvp = Rule<JvpFn>::none("integers have no derivative"),
              .batch = Rule<BatchFn>::none("the number of rows differs between the examples of a batch"),
              .lowering = Lowering::Library,
-             .traits = kDataDependent | kStopsGradient,
-             .onnx = "NonZero"});
+             .traits = kDataDependent | kStopsGradient});
   table.add(columns_row(
       "nonzero.tuple(x: tensor, *, as_tuple: bool[true])",
       "The indices of the elements that are not zero, as a tuple of one vector for each dimension: "
@@ -312,8 +312,7 @@ void add_advanced_index_ops(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .traits = kDataDependent,
-       .onnx = "Compress"});
+       .traits = kDataDependent});
 }
 
 namespace ops {

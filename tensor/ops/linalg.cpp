@@ -1,6 +1,7 @@
 // Products of matrices and vectors in all combinations of ranks.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/linalg.h"
 #include "tensor/ops/products.h"
 
@@ -246,7 +247,7 @@ Tensors linear_vjp(const VjpArgs& args) {
 // ---- Rows ----
 
 Op product_row(std::string_view signature, std::string_view documentation, std::string_view example,
-               InferFn infer, std::string_view onnx) {
+               InferFn infer, OnnxRule onnx) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -268,18 +269,20 @@ void add_products(OpTable& table) {
       "matmul(a: tensor, b: tensor)",
       "The matrix product, `a @ b`. Vectors are rows on the left and columns on the right; dimensions "
       "before the last two are a batch and broadcast.",
-      ">>> matmul(tensor([[1, 2], [3, 4]]), tensor([1, 1])).tolist()\n[3, 7]", matmul_infer, "MatMul"));
+      ">>> matmul(tensor([[1, 2], [3, 4]]), tensor([1, 1])).tolist()\n[3, 7]", matmul_infer,
+      onnx_rules::matmul));
   table.add(product_row("mm(a: tensor, b: tensor)", "The product of two matrices.",
                         ">>> mm(tensor([[1, 2], [3, 4]]), eye(2, dtype=i64)).tolist()\n[[1, 2], [3, 4]]",
-                        ranked_infer<2, 2>, "MatMul"));
+                        ranked_infer<2, 2>, onnx_rules::matmul));
   table.add(product_row("bmm(a: tensor, b: tensor)", "The products of two equally long batches of matrices.",
                         ">>> bmm(ones(2, 1, 3), ones(2, 3, 1)).tolist()\n[[[3.0]], [[3.0]]]", bmm_infer,
-                        "MatMul"));
+                        onnx_rules::matmul));
   table.add(product_row("mv(a: tensor, b: tensor)", "The product of a matrix and a vector.",
                         ">>> mv(tensor([[1, 2], [3, 4]]), tensor([1, 1])).tolist()\n[3, 7]",
-                        ranked_infer<2, 1>, "MatMul"));
+                        ranked_infer<2, 1>, onnx_rules::matmul));
   table.add(product_row("dot(a: tensor, b: tensor)", "The sum of the products of two vectors' elements.",
-                        ">>> dot(tensor([1, 2]), tensor([3, 4])).item()\n11", ranked_infer<1, 1>, "MatMul"));
+                        ">>> dot(tensor([1, 2]), tensor([3, 4])).item()\n11", ranked_infer<1, 1>,
+                        onnx_rules::matmul));
 }
 
 void add_compositions(OpTable& table) {
@@ -296,7 +299,7 @@ void add_compositions(OpTable& table) {
              .saves_by_input = {saves_input(1), saves_input(0), kSavesNothing},
              .lowering = lowering::Library{},
              .products = inner_size,
-             .onnx = "Gemm"});
+             .onnx = onnx_rules::linear});
   table.add({.signature = Signature::parse("outer(a: tensor, b: tensor)"),
              .family = kFamily,
              .documentation = "The matrix of all products of an element of `a` and one of `b`.",

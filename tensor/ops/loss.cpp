@@ -30,7 +30,7 @@ Tensor spread_loss_grad(const Tensor& grad, const Dims& sizes, LossReduction red
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn body, std::string_view onnx) {
+                 InferFn infer, BodyFn body) {
   return {
       .signature = Signature::parse(signature),
       .family = "nn",
@@ -42,7 +42,6 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
-      .onnx = onnx,
   };
 }
 

@@ -20,7 +20,7 @@ void refuse_weight_gradient(const VjpArgs& args);
 
 // A row of the nn family whose body is written with functions: levels look inside.
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn body, std::string_view onnx = {});
+                 InferFn infer, BodyFn body);
 
 // Type rule of losses of two tensors that broadcast: x first, target second.
 std::vector<TensorType> infer_pair_loss(std::span<const TensorType> in, const Attrs& attrs);

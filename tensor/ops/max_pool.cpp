@@ -1,4 +1,5 @@
 // Owns pooling by maxima: the values of windows together with their places, and the way back of a gradient.
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/pooling.h"
 #include "tensor/ops/reduce.h"
@@ -113,7 +114,8 @@ Op primitive(std::string_view signature, std::string_view documentation, std::st
           .batch = ops::batch_images,
           .saves = saves_output(1),
           .lowering = Lowering::Library,
-          .outputs = 2};
+          .outputs = 2,
+          .onnx = onnx_rules::max_pool};
 }
 
 void add_primitives(OpTable& table) {
@@ -136,13 +138,14 @@ void add_primitives(OpTable& table) {
   back.jvp = backward_jvp;
   back.saves = saves_input(1);
   back.outputs = 1;
+  back.onnx = onnx_rules::max_pool_backward;
   back.effects = kMayFail;
   table.add(std::move(back));
 }
 
 Op form(std::string_view signature, std::string_view documentation, std::string_view example, InferFn infer,
-        BodyFn body, std::string_view onnx) {
-  Op row = ops::composite_row(signature, documentation, example, infer, body, onnx);
+        BodyFn body) {
+  Op row = ops::composite_row(signature, documentation, example, infer, body);
   row.outputs = kOneAtLeast;
   return row;
 }
@@ -160,18 +163,18 @@ void add_max_pool_ops(OpTable& table) {
       "window "
       "that reaches beyond the end. With `return_indices` also their places in the planes.",
       ">>> max_pool2d(tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).tolist()\n[[[3.0]]]", infer_form<infer_max>,
-      max_pool2d, "MaxPool"));
+      max_pool2d));
   table.add(
       form("max_pool1d(x: tensor, kernel_size: dims, stride: dims? = none, padding: dims = 0, dilation: "
            "dims = 1, ceil_mode: bool = false, return_indices: bool = false)",
            "`max_pool2d` of lines: x is [n, channels, length] or [channels, length].",
            ">>> max_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[3.0, 2.0]]", infer_max_pool1d,
-           max_pool1d, "MaxPool"));
+           max_pool1d));
   table.add(form("adaptive_max_pool2d(x: tensor, output_size: dims[none], return_indices: bool = false)",
                  "`max_pool2d` with the windows that make planes of `output_size`; none keeps a size.",
                  ">>> adaptive_max_pool2d(arange(9.0).reshape(1, 3, 3), (1, none)).tolist()\n[[[6.0, 7.0, "
                  "8.0]]]",
-                 infer_form<infer_max>, adaptive_max_pool2d, {}));
+                 infer_form<infer_max>, adaptive_max_pool2d));
 }
 
 }  // namespace kiln

@@ -323,7 +323,6 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
-      .onnx = "ReduceLogSumExp",
   });
 }
 

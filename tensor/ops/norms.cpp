@@ -150,8 +150,8 @@ Tensors rms_norm_vjp(const VjpArgs& args) { return backward_of("rms_norm_backwar
 // ---- Rows ------------------------------------------------------------------------------------------------
 
 Op kernel_row(std::string_view signature, std::string_view documentation, std::string_view example,
-              InferFn infer, BodyFn body, std::string_view onnx = {}) {
-  Op row = ops::composite_row(signature, documentation, example, infer, body, onnx);
+              InferFn infer, BodyFn body) {
+  Op row = ops::composite_row(signature, documentation, example, infer, body);
   return row;
 }
 
@@ -186,8 +186,7 @@ void add_norm_ops(OpTable& table) {
       "(x - mean) / sqrt(variance + eps) over the last dimensions, whose sizes are `normalized_shape`, times "
       "weight "
       "plus bias.",
-      ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm, decompose_norm<true>,
-      "LayerNormalization");
+      ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm, decompose_norm<true>);
   layer.vjp = layer_norm_vjp;
   layer.saves = saves_input(0) | saves_input(1);
   table.add(std::move(layer));
@@ -197,7 +196,7 @@ void add_norm_ops(OpTable& table) {
                  "`normalized_shape`, times weight. "
                  "`eps` is the precision of f64, or of f32, in which halves are computed too, when none.",
                  ">>> rms_norm(tensor([[1.0, -1.0]]), 2, eps=0.0).tolist()\n[[1.0, -1.0]]", infer_norm,
-                 decompose_norm<false>, "RMSNormalization");
+                 decompose_norm<false>);
   rms.vjp = rms_norm_vjp;
   rms.saves = saves_input(0) | saves_input(1);
   table.add(std::move(rms));

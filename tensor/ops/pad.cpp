@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tensor/host_view.h"
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/pad.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
@@ -220,7 +221,7 @@ Tensors diag_body(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn body, std::string_view onnx = {}) {
+                 InferFn infer, BodyFn body, OnnxRule onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -249,13 +250,13 @@ void add_pad_ops(OpTable& table) {
        .batch = rules::batch_through,
        .lowering = lowering::Gather{},
        .traits = kCheapToRecompute,
-       .onnx = "Pad"});
+       .onnx = onnx_rules::constant_pad});
   table.add(composite_row(
       "pad(x: tensor, pad: ints, mode: str[\"constant\", \"reflect\", \"replicate\", \"circular\"] = "
       "\"constant\", value: number? = none)",
       "A larger copy: pairs of (before, after), the last dimension first. `mode` is \"constant\", "
       "\"reflect\", \"replicate\" or \"circular\".",
-      ">>> arange(3).pad([1, 1], mode=\"reflect\").tolist()\n[1, 0, 1, 2, 1]", pad_infer, pad_body, "Pad"));
+      ">>> arange(3).pad([1, 1], mode=\"reflect\").tolist()\n[1, 0, 1, 2, 1]", pad_infer, pad_body));
   table.add(
       composite_row("diag(x: tensor, diagonal: int = 0)",
                     "Of a vector the matrix with it on the diagonal; of a matrix a copy of its diagonal.",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
 
@@ -203,7 +204,7 @@ Distribution given_bernoulli(const Attrs& attrs) { return {Kind::Bernoulli, attr
 // `lowering`: how each element is drawn, where that is from one draw.
 Op random_row(std::string_view signature, std::string_view documentation, std::string_view example,
               InferFn infer, Rule<BatchFn> batch, Lowering lowering, std::uint32_t traits = 0,
-              std::string_view onnx = {}, std::uint32_t effects = kDraws) {
+              OnnxRule onnx = {}, std::uint32_t effects = kDraws) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -221,68 +222,72 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
 void add_floats(OpTable& table) {
   table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
-                       sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, "RandomUniform"));
+                       sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw));
   table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Numbers from the normal distribution with mean 0 and variance 1.",
                        ">>> randn(2, 3).shape\n(2, 3)", sized_infer, sized_batch, lowering::Draw{unit_normal},
-                       0, "RandomNormal"));
+                       0, onnx_rules::draw));
   table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
-                       like_infer, like_batch, lowering::Draw{unit_uniform}, 0, "RandomUniformLike"));
+                       like_infer, like_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw));
   table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
                        "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
-                       like_infer, like_batch, lowering::Draw{unit_normal}, 0, "RandomNormalLike"));
+                       like_infer, like_batch, lowering::Draw{unit_normal}, 0, onnx_rules::draw));
   table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
                        "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
                        "`uniform_` fills `x`.",
                        ">>> zeros(2).uniform_(3, 3).tolist()\n[3.0, 3.0]", uniform_infer, like_batch,
-                       lowering::Draw{given_uniform}, kInplace, "RandomUniformLike"));
+                       lowering::Draw{given_uniform}, kInplace, onnx_rules::draw));
   table.add(random_row(
       "normal_functional(x: tensor, mean: float = 0, std: float = 1)",
       "Normal numbers with the type and shape of `x`: what `normal_` fills x with. `normal` takes means "
       "and deviations as tensors.",
       ">>> zeros(2).normal_(3, 0).tolist()\n[3.0, 3.0]", normal_infer, like_batch,
-      lowering::Draw{given_normal}, kInplace, "RandomNormalLike"));
+      lowering::Draw{given_normal}, kInplace, onnx_rules::draw));
 }
 
 void add_discrete(OpTable& table) {
   table.add(random_row("randint(high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
                        "Integers drawn evenly from 0 to before `high`.",
                        ">>> randint(1, [3]).tolist()\n[0, 0, 0]", randint_infer<false>, sized_batch,
-                       Lowering::Create));
+                       Lowering::Create, 0, onnx_rules::draw));
   table.add(random_row(
       "randint.low(low: int, high: int, size: ints, *, dtype: dtype? = none, device: device? = none)",
       "Integers drawn evenly from `low` to before `high`.", ">>> randint(5, 6, [3]).tolist()\n[5, 5, 5]",
-      randint_infer<true>, sized_batch, Lowering::Create));
+      randint_infer<true>, sized_batch, Lowering::Create, 0, onnx_rules::draw));
   table.add(random_row("randperm(n: int, *, dtype: dtype? = none, device: device? = none)",
                        "The integers from 0 to before `n` in random order.",
                        ">>> randperm(4).sort()[0].tolist()\n[0, 1, 2, 3]", randperm_infer,
-                       Rule<BatchFn>::none(kShuffle), Lowering::Create));
+                       Rule<BatchFn>::none(kShuffle), Lowering::Create, 0,
+                       OnnxRule::none("a shuffle depends on one draw after the other")));
   table.add(random_row(
       "skip_draws(count: int)",
       "Sets the generator ahead by `count` draws, or back when it is negative; gives `count`. In graphs of "
       "`vmap` it stands where examples draw alike, or only a part of them draws.",
       ">>> a = rand(2)\n>>> b = skip_draws(-1)\n>>> equal(a, rand(2))\ntrue", skip_infer,
-      Rule<BatchFn>::none(kNoExample), Lowering::Create, kFixesNumbers));
+      Rule<BatchFn>::none(kNoExample), Lowering::Create, kFixesNumbers,
+      OnnxRule::none("a model keeps no generator")));
   table.add(random_row("bernoulli(x: tensor)",
                        "1 with the probability that each element of `x` gives, else 0.",
                        ">>> bernoulli(tensor([0.0, 1.0])).tolist()\n[0.0, 1.0]", float_like_infer, like_batch,
-                       Lowering::Create, 0, "Bernoulli", kDraws | kMayFail));
+                       Lowering::Create, 0, onnx_rules::draw, kDraws | kMayFail));
   table.add(
       random_row("bernoulli.p(x: tensor, p: float = 0.5)",
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
                  ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, like_batch,
-                 lowering::Draw{given_bernoulli}, kInplace, "Bernoulli"));
+                 lowering::Draw{given_bernoulli}, kInplace, onnx_rules::draw));
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,
-                       multinomial_batch, Lowering::Create, 0, "Multinomial", kDraws | kMayFail));
+                       multinomial_batch, Lowering::Create, 0,
+                       OnnxRule::none("choices depend on the weights one after the other"),
+                       kDraws | kMayFail));
   Op dropout = random_row(
       "dropout(x: tensor, p: float = 0.5, training: bool = true)",
       "Zeros each element with probability `p` and scales the others by 1 / (1 - p); `x` itself when not "
       "training.",
       ">>> dropout(ones(2), 0.5, training=false).tolist()\n[1.0, 1.0]", dropout_infer,
-      Rule<BatchFn>::none(kComposite), Lowering::Composite, 0, "Dropout");
+      Rule<BatchFn>::none(kComposite), Lowering::Composite, 0);
   dropout.vjp = Rule<VjpFn>::none(kComposite);
   dropout.jvp = Rule<JvpFn>::none(kComposite);
   dropout.traits = 0;

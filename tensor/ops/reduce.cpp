@@ -1,5 +1,6 @@
 // Owns the plain reductions: one combination of all elements along some dimensions, in the fixed order.
 #include "tensor/ops/reduce.h"
+#include "tensor/onnx/rules.h"
 
 #include "tensor/compute.h"
 #include "tensor/ops/reduced.h"
@@ -218,7 +219,7 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = lowering::Reduce{Combine::Sum},
-      .onnx = "ReduceSum",
+      .onnx = onnx_rules::sum,
   });
   table.add({
       .signature = Signature::parse(
@@ -232,7 +233,6 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
-      .onnx = "ReduceMean",
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
   table.add({
@@ -248,13 +248,13 @@ void add_total_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0),
       .lowering = lowering::Reduce{Combine::Prod},
-      .onnx = "ReduceProd",
+      .onnx = onnx_rules::prod,
   });
 }
 
 template <Combine kCombine>
 void add_extremum(OpTable& table, std::string_view signature, std::string_view documentation,
-                  std::string_view example, std::string_view onnx) {
+                  std::string_view example, OnnxRule onnx) {
   table.add({
       .signature = Signature::parse(signature),
       .family = "reduce",
@@ -291,11 +291,11 @@ void add_fold_ops(OpTable& table) {
   add_extremum<Combine::Max>(
       table, "amax(x: tensor, dim: dims? = none, keepdim: bool = false)",
       "The largest element along `dim` (of all when none); nan wins. Ties share the gradient.",
-      ">>> amax(tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).tolist()\n[5.0, 7.0]", "ReduceMax");
+      ">>> amax(tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).tolist()\n[5.0, 7.0]", onnx_rules::amax);
   add_extremum<Combine::Min>(
       table, "amin(x: tensor, dim: dims? = none, keepdim: bool = false)",
       "The smallest element along `dim` (of all when none); nan wins. Ties share the gradient.",
-      ">>> amin(tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).tolist()\n[1.0, 2.0]", "ReduceMin");
+      ">>> amin(tensor([[1.0, 5.0], [7.0, 2.0]]), dim=1).tolist()\n[1.0, 2.0]", onnx_rules::amin);
   add_truth_ops(table);
 }
 

@@ -1,4 +1,5 @@
 // Owns running extrema: the greatest or least element so far along a dimension, and where it is.
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
@@ -43,6 +44,7 @@ void add(OpTable& table, std::string_view signature, std::string_view documentat
       .saves = saves_output(1),
       .lowering = Lowering::Library,
       .outputs = 2,
+      .onnx = onnx_rules::cumulative_extremum,
   });
 }
 

@@ -1,5 +1,6 @@
 // Owns running sums and products: one after the other along a dimension, floats below f64 carried in f64.
 #include "tensor/levels/wrapper.h"
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
@@ -112,7 +113,7 @@ void add_scan_ops(OpTable& table) {
       .batch = ops::batch_index,
       .lowering = Lowering::Library,
       .traits = kInplace,
-      .onnx = "CumSum",
+      .onnx = onnx_rules::cumsum,
   });
   table.add({
       .signature = Signature::parse("cumprod(x: tensor, dim: index, *, dtype: dtype? = none)"),
@@ -126,6 +127,7 @@ void add_scan_ops(OpTable& table) {
       .saves = saves_input(0),
       .lowering = Lowering::Library,
       .traits = kInplace,
+      .onnx = onnx_rules::cumprod,
   });
 }
 

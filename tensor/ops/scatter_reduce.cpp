@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -221,8 +222,7 @@ Op form_row(std::string_view signature, std::string_view documentation, std::str
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
           .traits = kInplace,
-          .effects = kMayFail,
-          .onnx = "ScatterElements"};
+          .effects = kMayFail};
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ void add_scatter_reduce_ops(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = "ScatterElements"});
+       .onnx = onnx_rules::scatter_reduce});
   table.add(form_row(
       "scatter.value(x: tensor, dim: index, index: tensor, *, value: number)",
       "`scatter` of one number, by name.",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/shape.h"
 #include "tensor/ops/view_layout.h"
@@ -328,7 +329,7 @@ Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& att
 // ---- Rows ----
 
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn body, std::string_view onnx = {}) {
+                 InferFn infer, BodyFn body, OnnxRule onnx = {}) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -353,7 +354,7 @@ void add_copying(OpTable& table) {
              .lowering = Lowering::Pointwise,
              .identity = {Identity::Kind::CastBack},
              .traits = kCheapToRecompute,
-             .onnx = "Cast"});
+             .onnx = onnx_rules::cast});
   table.add(
       {.signature = Signature::parse("clone(x: tensor)"),
        .family = kFamily,
@@ -366,7 +367,7 @@ void add_copying(OpTable& table) {
        .lowering = Lowering::Pointwise,
        .identity = {Identity::Kind::FirstOperand},
        .traits = kCheapToRecompute,
-       .onnx = "Identity"});
+       .onnx = onnx_rules::identity});
   table.add({.signature = Signature::parse("transfer(x: tensor, device: device)"),
              .family = kFamily,
              .documentation = "The elements on that device: what `to` does between two devices.",
@@ -376,18 +377,18 @@ void add_copying(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = rules::batch_through,
              .lowering = Lowering::Library,
-             .onnx = "Identity"});
+             .onnx = onnx_rules::identity});
   table.add(
       composite_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
                     "`x` with another dtype or on another device; `x` itself when nothing changes.",
-                    ">>> tensor([1, 2]).to(f32).tolist()\n[1.0, 2.0]", to_infer, to_body, "Cast"));
+                    ">>> tensor([1, 2]).to(f32).tolist()\n[1.0, 2.0]", to_infer, to_body, onnx_rules::cast));
   table.add(composite_row("to.device(x: tensor, device: device, dtype: dtype? = none, *, copy: bool = false)",
                           "`x` on another device; `x` itself when nothing changes.",
-                          ">>> ones(1).to(cpu).tolist()\n[1.0]", to_infer, to_body, "Identity"));
+                          ">>> ones(1).to(cpu).tolist()\n[1.0]", to_infer, to_body, onnx_rules::cast));
   table.add(composite_row("contiguous(x: tensor)",
                           "`x` itself when its elements lie in order without gaps, else a copy that does.",
                           ">>> zeros(2, 3).t().contiguous().stride()\n(2, 1)", rules::infer_same,
-                          contiguous_body, "Identity"));
+                          contiguous_body, onnx_rules::identity));
 }
 
 void add_joining(OpTable& table) {
@@ -402,7 +403,7 @@ void add_joining(OpTable& table) {
              .lowering = lowering::Gather{},
              .identity = {Identity::Kind::OnlyPiece},
              .traits = kCheapToRecompute,
-             .onnx = "Concat"});
+             .onnx = onnx_rules::cat});
   table.add({.signature = Signature::parse("stack(tensors: tensors, dim: index = 0)"),
              .family = kFamily,
              .documentation = "Tensors of one shape side by side along a new dimension.",
@@ -413,7 +414,7 @@ void add_joining(OpTable& table) {
              .batch = stack_batch,
              .lowering = lowering::Gather{},
              .traits = kCheapToRecompute,
-             .onnx = "ConcatFromSequence"});
+             .onnx = onnx_rules::stack});
 }
 
 void add_repeating(OpTable& table) {
@@ -427,7 +428,7 @@ void add_repeating(OpTable& table) {
              .batch = flip_batch,
              .lowering = lowering::Gather{},
              .traits = kCheapToRecompute,
-             .onnx = "Slice"});
+             .onnx = onnx_rules::flip});
   table.add(composite_row(
       "roll(x: tensor, shifts: dims, dims: dims? = none)",
       "A copy moved along `dims`, what leaves at one end coming in at the other; without dims, the flat "
@@ -436,12 +437,10 @@ void add_repeating(OpTable& table) {
   table.add(composite_row(
       "repeat(x: tensor, repeats: ints)",
       "A copy with `x` repeated along every dimension; more counts than dimensions add some in front.",
-      ">>> tensor([1, 2]).repeat(2, 2).tolist()\n[[1, 2, 1, 2], [1, 2, 1, 2]]", repeat_infer, repeat_body,
-      "Tile"));
+      ">>> tensor([1, 2]).repeat(2, 2).tolist()\n[[1, 2, 1, 2], [1, 2, 1, 2]]", repeat_infer, repeat_body));
   table.add(composite_row("tile(x: tensor, dims: ints)",
                           "A copy with `x` repeated along the last dimensions, as often as `dims` says.",
-                          ">>> tensor([[1, 2]]).tile(2).tolist()\n[[1, 2, 1, 2]]", tile_infer, tile_body,
-                          "Tile"));
+                          ">>> tensor([[1, 2]]).tile(2).tolist()\n[[1, 2, 1, 2]]", tile_infer, tile_body));
   table.add(composite_row(
       "repeat_interleave(x: tensor, repeats: int, dim: index? = none)",
       "A copy with every index along `dim` (without it, every element of the flat tensor) `repeats` "

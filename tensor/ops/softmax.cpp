@@ -1,6 +1,7 @@
 // Owns softmax and log_softmax, and their derivatives as kernels of one pass over each row.
 #include <limits>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"
@@ -157,7 +158,7 @@ void add_softmax_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
-      .onnx = "Softmax",
+      .onnx = onnx_rules::softmax,
   });
   table.add({
       .signature = Signature::parse("log_softmax(x: tensor, dim: index, *, dtype: dtype? = none)"),
@@ -172,7 +173,7 @@ void add_softmax_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
-      .onnx = "LogSoftmax",
+      .onnx = onnx_rules::softmax,
   });
   table.add({
       .signature = Signature::parse("causal_softmax(x: tensor)"),

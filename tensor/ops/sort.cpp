@@ -1,6 +1,7 @@
 // Orders: sort, argsort, topk, searchsorted.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/sort.h"
 
@@ -149,6 +150,7 @@ void add_sort_ops(OpTable& table) {
       ">>> (values, indices) = sort(tensor([3, 1, 2]))\n>>> values.tolist(), indices.tolist()\n([1, 2, 3], "
       "[1, 2, 0])");
   sort.infer = sort_infer;
+  sort.onnx = onnx_rules::sort;
   table.add(std::move(sort));
   Op topk = order_row(
       "topk(x: tensor, k: int, dim: index = -1, largest: bool = true, sorted: bool = true) -> (values, "
@@ -156,7 +158,7 @@ void add_sort_ops(OpTable& table) {
       "The `k` largest (or smallest) elements along `dim`, best first, and the index each had.",
       ">>> topk(tensor([3, 1, 2]), 2)[0].tolist()\n[3, 2]");
   topk.infer = topk_infer;
-  topk.onnx = "TopK";
+  topk.onnx = onnx_rules::topk;
   table.add(std::move(topk));
   table.add(
       {.signature = Signature::parse("argsort(x: tensor, dim: index = -1, descending: bool = false, stable: "
@@ -169,7 +171,8 @@ void add_sort_ops(OpTable& table) {
        .jvp = Rule<JvpFn>::none(kIntegers),
        .batch = along_dim_batch,
        .lowering = Lowering::Library,
-       .traits = kStopsGradient});
+       .traits = kStopsGradient,
+       .onnx = onnx_rules::sort});
   table.add({.signature = Signature::parse(
                  "searchsorted(sorted_sequence: tensor, values: tensor, *, out_int32: bool = false, "
                  "right: bool = false, side: str? = none, sorter: tensor? = none)"),
@@ -186,7 +189,8 @@ void add_sort_ops(OpTable& table) {
              .batch = searchsorted_batch,
              .lowering = Lowering::Library,
              .traits = kStopsGradient,
-             .effects = kMayFail});
+             .effects = kMayFail,
+             .onnx = onnx_rules::searchsorted});
 }
 
 namespace ops {

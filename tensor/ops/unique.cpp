@@ -45,8 +45,7 @@ void add_unique_ops(OpTable& table) {
            Rule<BatchFn>::none("the number of distinct elements differs between the examples of a batch"),
        .lowering = Lowering::Library,
        .traits = kDataDependent,
-       .outputs = kOnDemand,
-       .onnx = "Unique"});
+       .outputs = kOnDemand});
 }
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
 
@@ -246,7 +247,7 @@ void add_reshaping(OpTable& table) {
              .batch = view_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits,
-             .onnx = "Reshape"});
+             .onnx = onnx_rules::reshape});
   table.add({.signature = Signature::parse("reshape(x: tensor, shape: ints)"),
              .family = kFamily,
              .documentation =
@@ -258,7 +259,7 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = "Reshape"});
+             .onnx = onnx_rules::reshape});
   table.add({.signature = Signature::parse("flatten(x: tensor, start_dim: index = 0, end_dim: index = -1)"),
              .family = kFamily,
              .documentation = "Joins the dimensions from `start_dim` to `end_dim` into one.",
@@ -268,7 +269,7 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = "Flatten"});
+             .onnx = onnx_rules::reshape});
   table.add({.signature = Signature::parse("unflatten(x: tensor, dim: index, sizes: ints)"),
              .family = kFamily,
              .documentation = "A view with dimension `dim` taken apart into `sizes`, one of which may be -1.",
@@ -278,7 +279,7 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = "Reshape"});
+             .onnx = onnx_rules::reshape});
 }
 
 void add_reordering(OpTable& table) {
@@ -294,7 +295,7 @@ void add_reordering(OpTable& table) {
              .batch = permute_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits,
-             .onnx = "Transpose"});
+             .onnx = onnx_rules::permute});
   table.add(
       {.signature = Signature::parse("transpose(x: tensor, dim0: index, dim1: index)"),
        .family = kFamily,
@@ -308,7 +309,7 @@ void add_reordering(OpTable& table) {
        .batch = transpose_batch,
        .lowering = Lowering::View,
        .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-       .onnx = "Transpose"});
+       .onnx = onnx_rules::transpose});
   table.add({.signature = Signature::parse("t(x: tensor)"),
              .family = kFamily,
              .documentation =
@@ -322,7 +323,7 @@ void add_reordering(OpTable& table) {
              .batch = t_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-             .onnx = "Transpose"});
+             .onnx = onnx_rules::transpose});
   table.add({.signature = Signature::parse("movedim(x: tensor, source: dims, destination: dims)"),
              .family = kFamily,
              .documentation = "A view with dimensions moved to other places; the others keep their order.",
@@ -331,8 +332,7 @@ void add_reordering(OpTable& table) {
              .decompose = movedim_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = "Transpose"});
+             .batch = Rule<BatchFn>::none(kComposite)});
 }
 
 void add_expanding(OpTable& table) {
@@ -350,7 +350,7 @@ void add_expanding(OpTable& table) {
              .batch = expand_batch,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = "Expand"});
+             .onnx = onnx_rules::expand});
   table.add({.signature = Signature::parse("broadcast_to(x: tensor, size: ints)"),
              .family = kFamily,
              .documentation = "A view broadcast to `size`; the same as `expand`.",
@@ -360,7 +360,7 @@ void add_expanding(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = "Expand"});
+             .onnx = onnx_rules::expand});
   table.add({.signature = Signature::parse("expand_as(x: tensor, other: tensor)"),
              .family = kFamily,
              .documentation = "A view expanded to the shape of `other`.",
@@ -394,7 +394,7 @@ void add_squeezing(OpTable& table) {
              .batch = squeeze_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-             .onnx = "Squeeze"});
+             .onnx = onnx_rules::squeeze});
   table.add({.signature = Signature::parse("unsqueeze(x: tensor, dim: index)"),
              .family = kFamily,
              .documentation = "A view with a new dimension of size 1 at `dim`.",
@@ -407,7 +407,7 @@ void add_squeezing(OpTable& table) {
              .batch = unsqueeze_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-             .onnx = "Unsqueeze"});
+             .onnx = onnx_rules::unsqueeze});
   table.add({.signature = Signature::parse("detach(x: tensor)"),
              .family = kFamily,
              .documentation = "A view that shares memory with `x` but not its history: gradients stop here.",
@@ -420,7 +420,7 @@ void add_squeezing(OpTable& table) {
              .batch = rules::batch_through,
              .lowering = Lowering::View,
              .traits = kViewTraits | kStopsGradient,
-             .onnx = "Identity"});
+             .onnx = onnx_rules::identity});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Views that pick elements: slices, diagonals, pieces of a split, windows, and any strides.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
@@ -76,8 +77,7 @@ Tensors narrow_body(const Op&, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor select_into(const Tensor& base, const Tensor& piece, const Attrs& attrs) {
-  return ops::select_scatter(base, piece, dim_attr(attrs, "dim", base.rank()),
-                             attrs.get<std::int64_t>("index"));
+  return ops::select_scatter(base, piece, dim_attr(attrs, "dim", base.rank()), attrs.get<Dim>("index"));
 }
 Tensor select_undo(const Tensor& base, const Tensor& updated, const Attrs& attrs, int) {
   return select_into(base, updated, attrs);
@@ -230,7 +230,7 @@ void add_slicing(OpTable& table) {
              .batch = batch_along_dim,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = "Slice"});
+             .onnx = onnx_rules::slice});
   table.add({.signature = Signature::parse("narrow(x: tensor, dim: index, start: int, length: int)"),
              .family = kFamily,
              .documentation = "A view of `length` indices from `start` on along `dim`.",
@@ -239,8 +239,7 @@ void add_slicing(OpTable& table) {
              .decompose = narrow_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = "Slice"});
+             .batch = Rule<BatchFn>::none(kComposite)});
   table.add({.signature = Signature::parse("select(x: tensor, dim: index, index: int)"),
              .family = kFamily,
              .documentation = "A view of one index along `dim`, without that dimension: `x[index]`.",
@@ -253,7 +252,7 @@ void add_slicing(OpTable& table) {
              .batch = batch_along_dim,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = "Gather"});
+             .onnx = onnx_rules::select});
   table.add({.signature =
                  Signature::parse("diagonal(x: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)"),
              .family = kFamily,
@@ -268,7 +267,8 @@ void add_slicing(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = diagonal_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits});
+             .traits = kViewTraits,
+             .onnx = onnx_rules::diagonal});
 }
 
 void add_splitting(OpTable& table) {
@@ -287,7 +287,7 @@ void add_splitting(OpTable& table) {
              .lowering = Lowering::View,
              .traits = kViewTraits,
              .outputs = kVariadic,
-             .onnx = "Split"});
+             .onnx = onnx_rules::split});
   table.add({.signature = Signature::parse("chunk(x: tensor, chunks: int, dim: index = 0)"),
              .family = kFamily,
              .documentation =
@@ -302,7 +302,7 @@ void add_splitting(OpTable& table) {
              .lowering = Lowering::View,
              .traits = kViewTraits,
              .outputs = kVariadic,
-             .onnx = "Split"});
+             .onnx = onnx_rules::split});
   table.add({.signature = Signature::parse("unbind(x: tensor, dim: index = 0)"),
              .family = kFamily,
              .documentation = "Views of every index along `dim`, without that dimension.",
@@ -315,7 +315,8 @@ void add_splitting(OpTable& table) {
              .batch = batch_along_dim,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .outputs = kVariadic});
+             .outputs = kVariadic,
+             .onnx = onnx_rules::unbind});
 }
 
 void add_windows(OpTable& table) {
@@ -335,7 +336,8 @@ void add_windows(OpTable& table) {
              .batch = as_strided_batch,
              .saves = saves_input(0),
              .lowering = Lowering::View,
-             .traits = kViewTraits | kInplace | kMetadataWrite | kCountsPlaces});
+             .traits = kViewTraits | kInplace | kMetadataWrite | kCountsPlaces,
+             .onnx = onnx_rules::as_strided});
   table.add({.signature = Signature::parse("unfold(x: tensor, dimension: index, size: int, step: int)"),
              .family = kFamily,
              .documentation =
@@ -349,7 +351,8 @@ void add_windows(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = unfold_batch,
              .lowering = Lowering::View,
-             .traits = kViewTraits});
+             .traits = kViewTraits,
+             .onnx = onnx_rules::unfold});
 }
 
 }  // namespace

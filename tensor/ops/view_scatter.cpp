@@ -1,6 +1,7 @@
 // The scatters that undo views: a copy of a tensor with one view of it replaced.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/view_layout.h"
@@ -150,7 +151,7 @@ Tensors as_strided_scatter_batch(const BatchArgs& args) {
 
 template <ViewFn F>
 Op scatter_row(const Op& view, std::string_view signature, std::string_view documentation,
-               std::string_view example, VjpFn vjp, BatchFn batch) {
+               std::string_view example, VjpFn vjp, BatchFn batch, OnnxFn onnx) {
   return {.signature = Signature::parse(signature),
           .family = kFamily,
           .documentation = documentation,
@@ -161,7 +162,7 @@ Op scatter_row(const Op& view, std::string_view signature, std::string_view docu
           .batch = batch,
           .lowering = lowering::Scatter{&view},
           .traits = kCheapToRecompute,
-          .onnx = "ScatterND"};
+          .onnx = onnx};
 }
 
 }  // namespace
@@ -173,29 +174,28 @@ void add_view_scatter_ops(OpTable& table) {
       "int = 1)",
       "A copy of `x` with `x[start:end:step]` along `dim` replaced by `src`.",
       ">>> slice_scatter(zeros(4, dtype=i64), tensor([1, 2]), 0, 1, 3).tolist()\n[0, 1, 2, 0]",
-      slice_scatter_vjp, along_dim_batch));
+      slice_scatter_vjp, along_dim_batch, onnx_rules::slice_scatter));
   table.add(scatter_row<select_layout>(
       table.at("select"), "select_scatter(x: tensor, src: tensor, dim: index, index: int)",
       "A copy of `x` with one index along `dim` replaced by `src`.",
       ">>> select_scatter(zeros(2, 2, dtype=i64), tensor([1, 2]), 0, 1).tolist()\n[[0, 0], [1, 2]]",
-      select_scatter_vjp, along_dim_batch));
+      select_scatter_vjp, along_dim_batch, onnx_rules::select_scatter));
   table.add(scatter_row<diagonal_layout>(
       table.at("diagonal"),
       "diagonal_scatter(x: tensor, src: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)",
       "A copy of `x` with a diagonal replaced by `src`.",
       ">>> diagonal_scatter(zeros(2, 2, dtype=i64), tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]",
-      diagonal_scatter_vjp, diagonal_scatter_batch));
+      diagonal_scatter_vjp, diagonal_scatter_batch, onnx_rules::diagonal_scatter));
   Op as_strided = scatter_row<as_strided_layout>(
       table.at("as_strided"),
       "as_strided_scatter(x: tensor, src: tensor, size: ints, stride: ints, storage_offset: int? = none)",
       "A copy of `x`, with its strides, in which the view with these sizes, strides and offset is `src`.",
       ">>> as_strided_scatter(zeros(4, dtype=i64), tensor([1, 2]), [2], [3]).tolist()\n[1, 0, 0, 2]",
-      as_strided_scatter_vjp, nullptr);
+      as_strided_scatter_vjp, nullptr, onnx_rules::as_strided_scatter);
   as_strided.jvp = Rule<JvpFn>::none("a tangent need not lie in memory as its primal does");
   as_strided.batch = as_strided_scatter_batch;
   as_strided.saves = saves_input(0);
   as_strided.traits |= kCountsPlaces;
-  as_strided.onnx = "";
   table.add(std::move(as_strided));
 }
 

@@ -5,6 +5,7 @@
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
+#include "tensor/tape/backward_watch.h"
 #include "tensor/tape/leaf.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
@@ -346,6 +347,9 @@ class Engine {
 
 }  // namespace
 
-std::vector<Tensor> run(const Walk& walk) { return Engine(walk).run(); }
+std::vector<Tensor> run(const Walk& walk) {
+  const BackwardSpan span;
+  return Engine(walk).run();
+}
 
 }  // namespace kiln::tape

@@ -13,7 +13,7 @@
 namespace kiln::testing {
 namespace {
 
-constexpr const char* kLeading[] = {"KILN_CUDA_DRIVER", "KILN_NVRTC", "KILN_CUBLASLT",
+constexpr const char* kLeading[] = {"KILN_CUDA_DRIVER", "KILN_NVRTC", "KILN_CUBLASLT",       "KILN_NCCL",
                                     "CUDA_HOME",        "CUDA_PATH",  "CUDA_VISIBLE_DEVICES"};
 
 [[noreturn]] void be_child(int out, const Variables& variables, const std::function<std::string()>& f) {
@@ -59,7 +59,8 @@ std::string in_child(const Variables& variables, const std::function<std::string
 Variables fakes(const Variables& more) {
   Variables all = {{"KILN_CUDA_DRIVER", KILN_FAKE_CUDA},
                    {"KILN_NVRTC", KILN_FAKE_NVRTC},
-                   {"KILN_CUBLASLT", KILN_FAKE_CUBLASLT}};
+                   {"KILN_CUBLASLT", KILN_FAKE_CUBLASLT},
+                   {"KILN_NCCL", KILN_FAKE_NCCL}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -2,6 +2,7 @@
 // found, and says all it has to say while it is.
 #include <cublasLt.h>
 #include <cuda.h>
+#include <nccl.h>
 #include <nvrtc.h>
 
 #include <cstddef>
@@ -70,6 +71,8 @@ struct Signatures<R (*)(P...), S (*)(Q...)> {
 #include "tensor/cuda/nvrtc_api.def"
 #define KILN_ENTRY(result, name, parameters) KILN_HOLD_TO(CublasLtApi, name)
 #include "tensor/cuda/cublaslt_api.def"
+#define KILN_ENTRY(result, name, parameters) KILN_HOLD_TO(NcclApi, name)
+#include "tensor/cuda/nccl_api.def"
 
 #define KILN_CONSTANT(name, value, theirs) static_assert(own::name == static_cast<int>(theirs), #name);
 #include "tensor/cuda/constants.def"

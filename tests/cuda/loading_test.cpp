@@ -194,7 +194,9 @@ TEST_CASE("whichever entry point fails at its first call, it is an error and no 
 #include "tensor/cuda/nvrtc_api.def"
 #define KILN_ENTRY(result, name, parameters) entries.push_back(#name);
 #include "tensor/cuda/cublaslt_api.def"
-  CHECK(entries.size() == 63 + 14 + 17);
+#define KILN_ENTRY(result, name, parameters) entries.push_back(#name);
+#include "tensor/cuda/nccl_api.def"
+  CHECK(entries.size() == 63 + 14 + 17 + 12);
   for (const std::string error : {"999", "700", "2"}) {
     std::vector<std::string> refused;
     for (const std::string& entry : entries) {
@@ -247,10 +249,13 @@ TEST_CASE("`:devices` tells what was found where", "[cuda]") {
         " (KILN_CUDA_DRIVER)\n"
         "NVRTC     13.0, " KILN_FAKE_NVRTC
         " (KILN_NVRTC)\n"
-        "cublasLt  13.0, " KILN_FAKE_CUBLASLT " (KILN_CUBLASLT)\n");
+        "cublasLt  13.0, " KILN_FAKE_CUBLASLT
+        " (KILN_CUBLASLT)\n"
+        "NCCL      2.28, " KILN_FAKE_NCCL " (KILN_NCCL)\n");
   CHECK(talk(fakes({{"KILN_FAKE_CARDS", "2"},
                     {"KILN_FAKE_CAPABILITY", "61"},
-                    {"KILN_CUBLASLT", "/no/such/file"}}),
+                    {"KILN_CUBLASLT", "/no/such/file"},
+                    {"KILN_FAKE_FAIL", "ncclGetVersion:1:2"}}),
              {":devices"}) ==
         "cpu       the default\n"
         "cuda      Fake card, 1 GiB, compute capability 6.1\n"
@@ -270,7 +275,10 @@ TEST_CASE("`:devices` tells what was found where", "[cuda]") {
             "cublasLt  cublasLt cannot be loaded: /no/such/file: cannot open shared object file: No such "
             "file or "
             "directory\n"
-            "          help: name another file by KILN_CUBLASLT, or unset it\n");
+            "          help: name another file by KILN_CUBLASLT, or unset it\n"
+            "NCCL      NCCL (" KILN_FAKE_NCCL
+            ") does not start: ncclGetVersion gave 2\n"
+            "          help: name another file by KILN_NCCL, or unset it\n");
   CHECK(talk(fakes({{"KILN_CUDA_DRIVER", "/no/such/file"}}), {":devices"}) ==
         "cpu       the default\n"
         "driver    NVIDIA's driver cannot be loaded: /no/such/file: cannot open shared object file: No such "
@@ -279,6 +287,8 @@ TEST_CASE("`:devices` tells what was found where", "[cuda]") {
         "          help: name another file by KILN_CUDA_DRIVER, or unset it\n"
         "NVRTC     13.0, " KILN_FAKE_NVRTC
         " (KILN_NVRTC)\n"
-        "cublasLt  13.0, " KILN_FAKE_CUBLASLT " (KILN_CUBLASLT)\n");
+        "cublasLt  13.0, " KILN_FAKE_CUBLASLT
+        " (KILN_CUBLASLT)\n"
+        "NCCL      2.28, " KILN_FAKE_NCCL " (KILN_NCCL)\n");
   CHECK(talk(fakes(), {":devices all"}).starts_with("ValueError: `all` is not known\n"));
 }

@@ -48,6 +48,9 @@ TEST_CASE("a library that is nowhere", "[cuda]") {
   CHECK(text_of(missing(Library::CublasLt, {12, 0})) ==
         "cublasLt is not found, so products of matrices run by a kernel of Kiln's own\n" +
             installed("nvidia-cublas-cu12", "KILN_CUBLASLT", "libcublasLt.so.12"));
+  CHECK(text_of(missing(Library::Nccl, {12, 0})) ==
+        "NCCL is not found (libnccl.so.2), so ranks exchange what is on cards through the host's memory\n" +
+            installed("nvidia-nccl-cu12", "KILN_NCCL", "libnccl.so.2"));
 }
 
 TEST_CASE("a library that was found without a variable is installed anew", "[cuda]") {
@@ -62,7 +65,7 @@ TEST_CASE("a library that was found without a variable is installed anew", "[cud
 }
 
 TEST_CASE("each state that a library can be in has words", "[cuda]") {
-  for (const Library library : {Library::Driver, Library::Nvrtc, Library::CublasLt}) {
+  for (const Library library : {Library::Driver, Library::Nvrtc, Library::CublasLt, Library::Nccl}) {
     for (const State state :
          {State::Missing, State::Unloadable, State::Incomplete, State::TooOld, State::Failed}) {
       Finding found = missing(library, {13, 0});

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "dist/algorithms/halving.h"
 #include "dist/algorithms/moves.h"
 #include "dist/algorithms/reductions.h"
 #include "tests/dist/ranks.h"
@@ -52,7 +53,7 @@ Bytes values(DType dtype, std::size_t count, int rank) {
   return bytes;
 }
 
-Bytes reduced(DType dtype, ReduceOp op, std::size_t count, const std::vector<int>& ranks) {
+Bytes reduced(DType dtype, dist::ReduceOp op, std::size_t count, const std::vector<int>& ranks) {
   std::vector<Bytes> all;
   std::vector<const std::byte*> inputs;
   for (const int rank : ranks) all.push_back(values(dtype, count, rank));
@@ -68,7 +69,8 @@ std::vector<int> first(int n) {
   return ranks;
 }
 
-constexpr ReduceOp kOps[] = {ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max, ReduceOp::Product};
+constexpr dist::ReduceOp kOps[] = {dist::ReduceOp::Sum, dist::ReduceOp::Min, dist::ReduceOp::Max,
+                                   dist::ReduceOp::Product};
 
 template <class T>
 Bytes bytes_of(std::vector<T> values) {
@@ -77,7 +79,7 @@ Bytes bytes_of(std::vector<T> values) {
 }
 
 template <class T>
-Bytes reduce_one(DType dtype, ReduceOp op, std::vector<T> ranks) {
+Bytes reduce_one(DType dtype, dist::ReduceOp op, std::vector<T> ranks) {
   std::vector<const std::byte*> inputs;
   for (const T& value : ranks) inputs.push_back(reinterpret_cast<const std::byte*>(&value));
   Bytes result(sizeof(T));
@@ -91,11 +93,12 @@ TEST_CASE("values of ranks are reduced in a fixed tree", "[algorithms]") {
   // In f32 a sum shows its order: 2^24 + 1 is 2^24.
   const float big = 0x1p24F;
   // ((big + 1) + (1 + 1)) + 1 = big + 3, halfway: to even. From left to right it would be big.
-  CHECK(reduce_one<float>(DType::F32, ReduceOp::Sum, {big, 1, 1, 1, 1}) == bytes_of<float>({big + 4}));
+  CHECK(reduce_one<float>(DType::F32, dist::ReduceOp::Sum, {big, 1, 1, 1, 1}) == bytes_of<float>({big + 4}));
   // (1 + 1) + big
-  CHECK(reduce_one<float>(DType::F32, ReduceOp::Sum, {1, 1, big}) == bytes_of<float>({big + 2}));
+  CHECK(reduce_one<float>(DType::F32, dist::ReduceOp::Sum, {1, 1, big}) == bytes_of<float>({big + 2}));
   // ((1 + big) + (1 + 1)) + (1 + 1)
-  CHECK(reduce_one<float>(DType::F32, ReduceOp::Sum, {1, big, 1, 1, 1, 1}) == bytes_of<float>({big + 4}));
+  CHECK(reduce_one<float>(DType::F32, dist::ReduceOp::Sum, {1, big, 1, 1, 1, 1}) ==
+        bytes_of<float>({big + 4}));
   CHECK(dist::cut_of_tree(2) == 1);
   CHECK(dist::cut_of_tree(5) == 4);
   CHECK(dist::cut_of_tree(8) == 4);
@@ -105,22 +108,24 @@ TEST_CASE("values of ranks are reduced in a fixed tree", "[algorithms]") {
 TEST_CASE("halves are carried in f32 and rounded once", "[algorithms]") {
   // 2048 + 1 is 2048 in f16; carried, 2048 + 1 + 1 + 1 + 1 is 2052.
   const Half big = to_half(2048), one = to_half(1);
-  CHECK(reduce_one<Half>(DType::F16, ReduceOp::Sum, {big, one, one, one, one}) ==
+  CHECK(reduce_one<Half>(DType::F16, dist::ReduceOp::Sum, {big, one, one, one, one}) ==
         bytes_of<Half>({to_half(2052)}));
   const BFloat16 large = to_bfloat16(256), single = to_bfloat16(1);
-  CHECK(reduce_one<BFloat16>(DType::BF16, ReduceOp::Sum, {large, single, single}) ==
+  CHECK(reduce_one<BFloat16>(DType::BF16, dist::ReduceOp::Sum, {large, single, single}) ==
         bytes_of<BFloat16>({to_bfloat16(258)}));
 }
 
 TEST_CASE("integers wrap, bools are or and and, nan propagates", "[algorithms]") {
-  CHECK(reduce_one<std::int8_t>(DType::I8, ReduceOp::Sum, {100, 100, 100}) == bytes_of<std::int8_t>({44}));
-  CHECK(reduce_one<std::int64_t>(DType::I64, ReduceOp::Product, {std::int64_t{1} << 62, 2, 2}) ==
+  CHECK(reduce_one<std::int8_t>(DType::I8, dist::ReduceOp::Sum, {100, 100, 100}) ==
+        bytes_of<std::int8_t>({44}));
+  CHECK(reduce_one<std::int64_t>(DType::I64, dist::ReduceOp::Product, {std::int64_t{1} << 62, 2, 2}) ==
         bytes_of<std::int64_t>({0}));
-  CHECK(reduce_one<std::int32_t>(DType::I32, ReduceOp::Sum, {2147483647, 1}) ==
+  CHECK(reduce_one<std::int32_t>(DType::I32, dist::ReduceOp::Sum, {2147483647, 1}) ==
         bytes_of<std::int32_t>({-2147483647 - 1}));
-  CHECK(reduce_one<std::uint8_t>(DType::Bool, ReduceOp::Sum, {1, 1, 0}) == bytes_of<std::uint8_t>({1}));
-  CHECK(reduce_one<std::uint8_t>(DType::Bool, ReduceOp::Product, {1, 1, 0}) == bytes_of<std::uint8_t>({0}));
-  for (const ReduceOp op : {ReduceOp::Min, ReduceOp::Max}) {
+  CHECK(reduce_one<std::uint8_t>(DType::Bool, dist::ReduceOp::Sum, {1, 1, 0}) == bytes_of<std::uint8_t>({1}));
+  CHECK(reduce_one<std::uint8_t>(DType::Bool, dist::ReduceOp::Product, {1, 1, 0}) ==
+        bytes_of<std::uint8_t>({0}));
+  for (const dist::ReduceOp op : {dist::ReduceOp::Min, dist::ReduceOp::Max}) {
     const Bytes result = reduce_one<float>(DType::F32, op, {1, NAN, 2});
     float value = 0;
     std::memcpy(&value, result.data(), sizeof(value));
@@ -135,9 +140,9 @@ TEST_CASE("allreduce gives the bits of the tree for every dtype, op and number o
       const Group group = group_of_all(transport);
       for (int d = 0; d < kDTypeCount; ++d) {
         const auto dtype = static_cast<DType>(d);
-        for (const ReduceOp op : kOps) {
+        for (const dist::ReduceOp op : kOps) {
           Bytes data = values(dtype, count, transport.rank());
-          dist::allreduce(group, dtype, op, data);
+          dist::allreduce(group, dtype, op, data, data);
           if (n == 1 || data == reduced(dtype, op, count, group.ranks)) continue;
           throw std::runtime_error("allreduce of " + std::string(name(dtype)) + " differs from the tree");
         }
@@ -146,17 +151,50 @@ TEST_CASE("allreduce gives the bits of the tree for every dtype, op and number o
   }
 }
 
+TEST_CASE("halving gives the bits of the tree for every dtype, op and power of two of ranks",
+          "[algorithms]") {
+  for (const int n : {2, 4, 8, 16}) {
+    for (const std::size_t count : {1U, 5U, 211U}) {
+      on_ranks(n, [&](dist::Transport& transport) {
+        const Group group = group_of_all(transport);
+        for (int d = 0; d < kDTypeCount; ++d) {
+          const auto dtype = static_cast<DType>(d);
+          for (const dist::ReduceOp op : kOps) {
+            const Bytes input = values(dtype, count, transport.rank());
+            Bytes apart(input.size()), same = input;
+            dist::allreduce_by_halving(group, dtype, op, input, apart);
+            dist::allreduce_by_halving(group, dtype, op, same, same);
+            const Bytes expected = reduced(dtype, op, count, group.ranks);
+            if (apart == expected && same == expected) continue;
+            throw std::runtime_error("halving of " + std::string(name(dtype)) + " differs from the tree");
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST_CASE("sixteen ranks reduce as fewer do", "[algorithms]") {
+  const Bytes expected = reduced(DType::F32, dist::ReduceOp::Sum, 5000, first(16));
+  on_ranks(16, [&](dist::Transport& transport) {
+    Bytes data = values(DType::F32, 5000, transport.rank());
+    dist::allreduce(group_of_all(transport), DType::F32, dist::ReduceOp::Sum, data, data);
+    if (data != expected) throw std::runtime_error("sixteen ranks differ from the tree");
+  });
+}
+
 TEST_CASE("chunks change no bit", "[algorithms]") {
   for (const int n : {2, 3, 4, 7}) {
     for (const std::size_t count : {1U, 2U, 5U, 1000U, 20001U}) {
-      const Bytes expected = reduced(DType::F32, ReduceOp::Sum, count, first(n));
+      const Bytes expected = reduced(DType::F32, dist::ReduceOp::Sum, count, first(n));
       on_ranks(n, [&](dist::Transport& transport) {
         const Group group = group_of_all(transport);
         for (const std::size_t piece : {std::size_t{64}, std::size_t{4096}, std::size_t{1} << 18U}) {
           if (count / (piece / 4) > 500) continue;
-          Bytes data = values(DType::F32, count, transport.rank());
-          dist::allreduce(group, DType::F32, ReduceOp::Sum, data, piece);
-          if (data != expected)
+          const Bytes input = values(DType::F32, count, transport.rank());
+          Bytes output(input.size());
+          dist::allreduce(group, DType::F32, dist::ReduceOp::Sum, input, output, piece);
+          if (output != expected || input != values(DType::F32, count, transport.rank()))
             throw std::runtime_error("pieces of " + std::to_string(piece) + " bytes differ");
         }
       });
@@ -170,22 +208,23 @@ TEST_CASE("a group may be some of the ranks", "[algorithms]") {
     const std::vector<int>& ranks = transport.rank() % 2 == 0 ? even : odd;
     const Group group{transport, ranks, static_cast<std::size_t>(transport.rank()) / 2, 9};
     Bytes data = values(DType::F64, 5000, transport.rank());
-    dist::allreduce(group, DType::F64, ReduceOp::Sum, data);
-    if (data != reduced(DType::F64, ReduceOp::Sum, 5000, ranks)) throw std::runtime_error("a subset differs");
+    dist::allreduce(group, DType::F64, dist::ReduceOp::Sum, data, data);
+    if (data != reduced(DType::F64, dist::ReduceOp::Sum, 5000, ranks))
+      throw std::runtime_error("a subset differs");
   });
 }
 
 TEST_CASE("reduce_scatter leaves each member its part", "[algorithms]") {
   for (const int n : {1, 2, 5}) {
     for (const std::size_t count : {0U, 3U, 4099U}) {
-      const Bytes expected = reduced(DType::BF16, ReduceOp::Sum, count, first(n));
+      const Bytes expected = reduced(DType::BF16, dist::ReduceOp::Sum, count, first(n));
       on_ranks(n, [&](dist::Transport& transport) {
         const Group group = group_of_all(transport);
         const auto parts = dist::cut_evenly(count, group.size());
         const dist::Range mine = parts[group.me];
-        for (const std::size_t piece : {std::size_t{256}, dist::kPieceBytes}) {
+        for (const std::size_t piece : {std::size_t{256}, dist::kPiecesOfMemory}) {
           Bytes output(mine.count() * 2);
-          dist::reduce_scatter(group, DType::BF16, ReduceOp::Sum,
+          dist::reduce_scatter(group, DType::BF16, dist::ReduceOp::Sum,
                                values(DType::BF16, count, transport.rank()), parts, output, piece);
           if (!std::equal(output.begin(), output.end(), expected.begin() + std::ptrdiff_t(mine.begin * 2)))
             throw std::runtime_error("a part differs");

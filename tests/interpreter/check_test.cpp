@@ -160,6 +160,28 @@ TEST_CASE("both ways of a branch are taken, and what they leave is joined", "[ch
   CHECK(count(unknown + "struct S { x = 1 }\ns = S()\nsetattr(s, \"a\", u)\ns.a\ns.b\n") == 1);
 }
 
+TEST_CASE("what may fail within a call may come to the handler around it", "[check]") {
+  const auto count = [](const std::string& text) { return check_text(text).mistakes.size(); };
+  const std::string caught = "fn caught(f) { try { f() } catch e { return \"failed\" }; return \"done\" }\n";
+  CHECK(count(caught + "assert caught(() => load(\"nothing.npy\")) == \"failed\"\n") == 0);
+  CHECK(count(caught + "assert caught(() => ones(2).sum()) == \"failed\"\n") == 1);
+  const std::string perhaps =
+      "fn perhaps(u) { if u { throw ValueError(\"no\") }; return 1 }\nu = ones(1).item() > 0\n";
+  CHECK(count(caught + perhaps + "assert caught(() => perhaps(u)) == \"failed\"\n") == 0);
+  CHECK(count(perhaps + "x = 0\ntry { x = perhaps(u) } catch e { x = none }\nassert x is none\n") == 0);
+  CHECK(count(caught + perhaps + "caught(() => perhaps(u))\nzeros(2) + zeros(3)\n") == 1);
+  CHECK(count(perhaps +
+              "for i in range(3) { try { perhaps(u) } catch e { continue } }\nzeros(2) + zeros(3)\n") == 1);
+}
+
+TEST_CASE("nothing is found in programs of ranks", "[check]") {
+  for (const fs::path& path : programs_in(kTests / "dist" / "programs")) {
+    if (path.stem() == "cards") continue;  // is for cards, which a check does not look for
+    INFO(path);
+    CHECK(check_file(path).mistakes.empty());
+  }
+}
+
 TEST_CASE("a program without any of its tokens is checked without a crash", "[check]") {
   for (const char* name : {"training.kiln", "attention.kiln"}) {
     const std::string text = text_of(kTests / "check" / name);

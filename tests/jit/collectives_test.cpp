@@ -266,19 +266,69 @@ graph functional f(%x: f32[8], %w: f32[8]) {
   CHECK(to_string(parts.report).find("is done once, with the other ranks") != std::string::npos);
 }
 
-TEST_CASE("what runs tells how its collectives are ordered", "[jit][collectives]") {
-  const Graph graph = parse_graph(kStep);
-  CHECK(collectives_text(moved(graph)) ==
-        "2 tensors reduced over ranks in 1 bucket, begun when the last operand is there, and waited for when "
-        "something needs it");
-  CHECK(
-      collectives_text(graph) ==
-      "`allreduce` waits where it begins, since the graph runs op by op; `allreduce` waits where it begins, "
-      "since the graph runs op by op");
+TEST_CASE("each bucket tells of what it is, when it begins and is waited for, and why",
+          "[jit][collectives]") {
+  const Graph graph = moved(parse_graph(kStep));
+  INFO(print_graph(graph));
+  const std::vector<CollectiveNote> notes = collective_notes(graph);
+  REQUIRE(notes.size() == 1);
+  CHECK(is_start(graph.nodes[static_cast<std::size_t>(notes[0].start)]));
+  CHECK(is_wait(graph.nodes[static_cast<std::size_t>(notes[0].wait)]));
+  CHECK(notes[0].text.ends_with(
+      ": bucket 1 of 1: `q.grad`, `p.grad`, 32 KiB; begun when %gp is there, waited for "
+      "when %qn needs it, with 1 other node meanwhile"));
+  CHECK(collectives_text(parse_graph(kStep)) ==
+        "%rq: `allreduce` waits where it begins, since the graph runs op by op\n"
+        "%rp: `allreduce` waits where it begins, since the graph runs op by op");
   CHECK(collectives_text(parse_graph(R"(
 graph functional f(%x: f32[8]) {
   %r = broadcast_from(%x, root=0) : f32[8]         # f.kiln:2:3
   return %r
 }
-)")) == "`broadcast_from` (f.kiln:2) waits where it begins, since it has no halves to be moved");
+)")) == "%r: `broadcast_from` (f.kiln:2) waits where it begins, since it has no halves to be moved");
+}
+
+TEST_CASE("buckets tell why they are apart", "[jit][collectives]") {
+  const auto reason = [](const std::string& second) {
+    const std::string text = collectives_text(
+        moved(parse_graph("graph functional f(%x: f32[400, 800], %y: f64[8], %z: f32[8]) {\n"
+                          "  %a = allreduce(%x, name=\"a\") : f32[400, 800]\n  %b = allreduce(" +
+                          second + "\n  return %a, %b\n}\n")));
+    return text.substr(text.rfind("since "));
+  };
+  CHECK(reason("%y, name=\"b\") : f64[8]") == "since they differ in dtype or device");
+  CHECK(reason("%z, name=\"b\", op=\"max\") : f32[8]") == "since they differ in their operation");
+  CHECK(reason("%z, name=\"b\", prescale=2.0) : f32[8]") == "since they differ in their factor");
+  CHECK(reason("%z, place=\"f.kiln:2:3\") : f32[8]") == "since one of them has no name");
+  CHECK(reason("%z, name=\"b\") : f32[8]") == "since together they are more than 1 MiB");
+}
+
+TEST_CASE("the optimizer's step of each bucket comes before the next bucket is waited for",
+          "[jit][collectives]") {
+  std::string text = "graph functional step(%x: f32[600, 600]";
+  for (int i = 0; i < 3; ++i) text += ", %p" + std::to_string(i) + ": f32[600, 600]";
+  text += ") {\n";
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  %g" + n + " = matmul(%x, %p" + n + ") : f32[600, 600]\n  %r" + n + " = allreduce(%g" + n +
+            ", name=\"p" + n + "\") : f32[600, 600]\n";
+  }
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  %n" + n + " = sub(%p" + n + ", %r" + n + ") : f32[600, 600]\n";
+  }
+  text += "  return %x\n  write %p0 <- %n0\n  write %p1 <- %n1\n  write %p2 <- %n2\n}\n";
+  const Graph outlined =
+      run_recipe(recipes::kOutline, run_recipe(recipes::kFewerSteps, parse_graph(text)), {}, true);
+  INFO(print_graph(outlined));
+  const std::vector<std::string> found = steps(outlined);
+  std::vector<std::string> after;
+  for (auto i = static_cast<std::size_t>(std::ranges::find(found, "allreduce_wait") - found.begin());
+       i < found.size(); ++i)
+    after.push_back(found[i].starts_with("kernel") ? "step" : found[i]);
+  CHECK(after == std::vector<std::string>{"allreduce_wait", "step", "allreduce_wait", "step",
+                                          "allreduce_wait", "step"});
+  const std::string said = collectives_text(outlined);
+  for (const char* each : {"bucket 1 of 3: `p0`", "bucket 2 of 3: `p1`", "bucket 3 of 3: `p2`"})
+    CHECK(said.find(each) != std::string::npos);
 }

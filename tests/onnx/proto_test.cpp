@@ -128,7 +128,7 @@ TEST_CASE("Bytes that are no model are refused in words", "[proto]") {
   CHECK_THROWS_AS(read_model("hello, this is a text"), OpError);
   ModelProto deep;
   deep.graph = nested(70);
-  CHECK_THROWS_WITH(read_model(write_model(deep)), Catch::Contains("beyond 64 levels"));
+  CHECK_THROWS_WITH(read_model(write_model(deep)), Catch::Contains("beyond 200 levels"));
   deep.graph = nested(50);
   CHECK(read_model(write_model(deep)).graph.nodes.size() == 1);
 }

@@ -21,11 +21,18 @@ def environment_of(program):
     return stated[1] if stated else program.stem
 
 
+def reason_of(folder):
+    """Why there is no environment: the last line of what making it wrote."""
+    log = folder.with_suffix(".log")
+    lines = log.read_text().splitlines() if log.exists() else []
+    return f"build/peers/{folder.name} could not be made: {lines[-1]}" if lines else f"scripts/peers makes build/peers/{folder.name}"
+
+
 def run(program):
     """Gives "passed", "failed" or "skipped", and says so."""
     folder = ROOT / "build" / "peers" / environment_of(program)
     if not (folder / "description").exists():
-        print(f"{program.name}: skipped, there is no environment build/peers/{folder.name}: see build/peers/{folder.name}.log")
+        print(f"{program.name}: skipped, {reason_of(folder)}")
         return "skipped"
     environment = dict(os.environ)
     environment.setdefault("KILN", str(ROOT / "build" / "kiln"))

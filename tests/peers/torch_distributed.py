@@ -18,6 +18,8 @@ import training
 OPS = {"sum": torch_dist.ReduceOp.SUM, "average": torch_dist.ReduceOp.SUM, "min": torch_dist.ReduceOp.MIN,
        "max": torch_dist.ReduceOp.MAX, "product": torch_dist.ReduceOp.PRODUCT}
 
+TRAINING = ["sgd", "adam", "passes"]
+
 
 def is_known(case):
     """Has torch.distributed the collective? Adasum, compression and rows that are shared unevenly it has not."""
@@ -88,6 +90,19 @@ def perform(case, xs, group, n, rank):
     return [allreduce(x, case, group, n) for x in xs]
 
 
+def run_training(rank, given, results):
+    """DistributedDataParallel: gradients are averaged; those of all but the last backward pass of a step add up here."""
+    for name in TRAINING:
+        (setting, plain) = (training.SETTINGS[name], training.network(given))
+        model = torch.nn.parallel.DistributedDataParallel(plain)
+
+        def before_pass(is_last):
+            model.require_backward_grad_sync = is_last
+
+        rows = training.train(model, plain, training.optimizer(plain, setting), setting, given, rank, before_pass)
+        np.save(results / f"{name}.{rank}.npy", rows)
+
+
 def run_rank(rank, n, given, results):
     torch_dist.init_process_group("gloo", init_method=f"file://{results}/meeting", rank=rank, world_size=n)
     groups = {}
@@ -106,7 +121,7 @@ def run_rank(rank, n, given, results):
             ys.append(xs[0].grad)
         for i, y in enumerate(ys):
             np.save(results / f"{name}.{rank}.{i}.npy", (y.float() if dtype else y).detach().numpy())
-    training.run_torch_distributed(rank, given, results)
+    run_training(rank, given, results)
     torch_dist.destroy_process_group()
 
 
@@ -124,7 +139,7 @@ def main():
             jobs.run_kiln(n, "training.kiln", given, kiln)
             jobs.run_ranks([[sys.executable, __file__, r, n, given, other] for r in range(n)])
             cases.compare(comparison, known, n, kiln, other)
-            training.compare(comparison, training.TORCH_DISTRIBUTED, n, given, kiln, other)
+            training.compare(comparison, TRAINING, n, given, kiln, other)
     comparison.finish()
 
 

@@ -90,6 +90,26 @@ struct Tables {
 
 }  // namespace
 
+TEST_CASE("a page joins where a collective begins to where it is waited for, with the reason") {
+  Session session{{}};
+  session.eval("fn f(x) = allreduce(x.sin(), name=\"a\") + 1");
+  const Tables tables(data_of(page_of(session, "f(ones(4))")));
+  int reasons = 0;
+  for (const Json& table : tables.all) {
+    if (table["stage"] != "fused") continue;
+    std::set<int> halves;
+    for (const Json& node : table["nodes"])
+      if (node.contains("communicates")) halves.insert(node["line"].get<int>());
+    CHECK(halves.size() == 2);
+    tables.each_line("fused", [&](int line, const std::string& text) {
+      if (text.find(": bucket 1 of 1: `a`, 16 B; begun when ") == std::string::npos) return;
+      ++reasons;
+      CHECK(table["of"][std::to_string(line)].get<std::set<int>>() == halves);
+    });
+  }
+  CHECK(reasons == 1);
+}
+
 TEST_CASE("every line of a page names lines of the table before it, and all stages are there") {
   Session session{{}};
   define(session);

@@ -23,6 +23,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include "dist/transport/plugin_interface.h"
+#include "dist/transport/short_slice.h"
 #include "tensor/held_signals.h"
 
 namespace kiln::dist {
@@ -126,6 +127,7 @@ class Waiters {
   };
 
   void run() {
+    const ShortSlice slice;
     std::unique_lock lock(mutex_);
     for (;;) {
       work_.wait(lock, [&] { return ends_ || !waiting_.empty(); });
@@ -177,6 +179,7 @@ class GlooTransport final : public Transport {
   explicit GlooTransport(const GlooOptions& options)
       : context_(std::make_shared<gloo::rendezvous::Context>(options.rank, options.size)) {
     const HeldSignals signals;
+    const ShortSlice slice;  // Gloo's own thread inherits it
     gloo::transport::tcp::attr address(options.host.c_str());
     auto device = gloo::transport::tcp::CreateDevice(address);
     GlooStore store(options.store, options.scope, options.limit);

@@ -119,6 +119,10 @@ function kernelsOn(table) {
   return groups;
 }
 
+// What is done together with other ranks; a token joins the begin of it to where it is waited for.
+function isCollective(box) { return !box.input && box.node.communicates; }
+function isToken(from, to) { return !from.input && from.node.op === "allreduce_start" && to.node.op === "allreduce_wait"; }
+
 function groupHtml(group, part, number, named) {
   const members = part.boxes.filter(box => group.lines.has(box.line));
   if (members.length < 2) return "";
@@ -143,13 +147,13 @@ function partHtml(part, shift) {
   const named = new Map();
   let html = kernelsOn(part.table).map((group, i) => groupHtml(group, part, i, named)).join("");
   for (const box of part.boxes) for (const each of box.reads) {
-    const kinds = each.isBackward === box.isBackward ? "edge" : "edge across";
+    const kinds = isToken(each, box) ? "edge token" : each.isBackward === box.isBackward ? "edge" : "edge across";
     html += `<path class="${kinds}" data-a="${each.number}" data-b="${box.number}" d="${edgePath(each, box)}"/>`;
   }
   for (const box of part.boxes) {
     const label = box.label.length > 34 ? box.label.slice(0, 33) + "…" : box.label;
     const color = box.line >= 0 ? `--line:${colorOf(box.line)}` : "";
-    html += `<g class="node${box.input ? " input" : ""}" data-box="${box.number}" style="${color}"><rect x="${box.x - box.width / 2}" y="${box.y - kNodeHeight / 2}" width="${box.width}" height="${kNodeHeight}"/>` +
+    html += `<g class="node${box.input ? " input" : isCollective(box) ? " collective" : ""}" data-box="${box.number}" style="${color}"><rect x="${box.x - box.width / 2}" y="${box.y - kNodeHeight / 2}" width="${box.width}" height="${kNodeHeight}"/>` +
             `<text x="${box.x}" y="${box.y}">${escapeHtml(label)}</text></g>`;
   }
   const top = part.bounds.y0 - 16;
@@ -203,7 +207,7 @@ function reasonsFor(line) {
   const sentences = [];
   for (const each of related(line, "fused")) {
     const text = textOf(each);
-    if (/^%\S+ to %\S+: /.test(text)) sentences.push(text);
+    if (/^%\S+( to %\S+)?: /.test(text)) sentences.push(text);
   }
   for (const cut of page.cuts) for (const row of cut.rows) {
     if (row.line >= 0 && (row.line === line || related(line, "joint").has(row.line) && tableOf(line).stage !== "joint"))

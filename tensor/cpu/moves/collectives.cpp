@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/backend.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::cpu {
 namespace {
@@ -36,8 +37,9 @@ std::optional<std::int64_t> total_of(const Attrs& attrs) {
   return total != nullptr ? std::optional(total->fixed()) : std::nullopt;
 }
 
-Tensor number(std::int64_t value, Device device) {
-  Tensor result = Tensor::empty({}, DType::I64, device);
+// The host has it, and it goes anywhere.
+Tensor number(std::int64_t value) {
+  Tensor result = Tensor::empty({}, DType::I64, Device{});
   *result.writable<std::int64_t>() = value;
   return result;
 }
@@ -59,7 +61,7 @@ Tensors start(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
                    .group = attrs.get<std::string>("group"),
                    .place = places[i]});
   }
-  return {number(static_cast<std::int64_t>(start_collectives(std::move(all))), inputs[0].device())};
+  return {number(static_cast<std::int64_t>(start_collectives(std::move(all))))};
 }
 
 Tensors wait(const Op&, const Attrs&, Inputs inputs, Stream&) {
@@ -93,9 +95,9 @@ Tensors alltoall(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
   Collective collective = described(Collective::Kind::AllToAll, inputs[0], attrs);
   collective.total = total_of(attrs);
   if (inputs[1]) {
-    const Tensor splits = ops::contiguous(ops::to(inputs[1], DType::I64));
-    const auto* first = splits.data<std::int64_t>();
-    collective.splits.assign(first, first + splits.numel().known());
+    const HostView splits(inputs[1], DType::I64);
+    const auto* const first = splits.as<std::int64_t>();
+    collective.splits.assign(first, first + inputs[1].numel().known());
   }
   Tensors results = collectives().run(std::move(collective));
   results[1] = ops::to(results[1], inputs[0].device());
@@ -111,8 +113,8 @@ Tensors extremal_here(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
   const Tensor found = collectives().run(std::move(extremum))[0];
   const Tensor is_equal =
       ops::logical_or(ops::eq(x, found), ops::logical_and(ops::isnan(x), ops::isnan(found)));
-  const Tensor rank = number(collectives().rank(set_of(attrs)), x.device());
-  const Tensor none = number(collectives().size(set_of(attrs)), x.device());
+  const Tensor rank = number(collectives().rank(set_of(attrs)));
+  const Tensor none = number(collectives().size(set_of(attrs)));
   Collective first = described(Collective::Kind::AllReduce, ops::where(is_equal, rank, none), attrs);
   first.op = ReduceOp::Min;
   if (!first.name.empty()) first.name += ".rank";
@@ -122,15 +124,15 @@ Tensors extremal_here(const Op&, const Attrs& attrs, Inputs inputs, Stream&) {
 
 }  // namespace
 
-void add_collective_kernels(Column& column) {
-  column.add("allreduce_start", {.give = start});
-  column.add("allreduce_wait", {.give = wait});
-  column.add("allgather", {.give = allgather});
-  column.add("reducescatter", {.give = reducescatter});
-  column.add("broadcast_from", {.give = rooted<Collective::Kind::Broadcast>});
-  column.add("reduce_to", {.give = rooted<Collective::Kind::Reduce>});
-  column.add("alltoall", {.give = alltoall});
-  column.add("extremal_here", {.give = extremal_here});
+void add_collective_kernels(Kernels& kernels) {
+  kernels.add("allreduce_start", {.give = start});
+  kernels.add("allreduce_wait", {.give = wait});
+  kernels.add("allgather", {.give = allgather});
+  kernels.add("reducescatter", {.give = reducescatter});
+  kernels.add("broadcast_from", {.give = rooted<Collective::Kind::Broadcast>});
+  kernels.add("reduce_to", {.give = rooted<Collective::Kind::Reduce>});
+  kernels.add("alltoall", {.give = alltoall});
+  kernels.add("extremal_here", {.give = extremal_here});
 }
 
 }  // namespace kiln::cpu

@@ -28,5 +28,16 @@ __attribute__((visibility("default"))) bool kiln_fake_is_on_card(Address address
   return state().memory.may_be_used(address, bytes);
 }
 
+__attribute__((visibility("default"))) int kiln_fake_card_of_stream(StreamHandle handle) {
+  const std::lock_guard lock(state().mutex);
+  const bool is_known = state().streams.contains(handle);
+  return is_known ? handle->context->device : -1;
+}
+
+__attribute__((visibility("default"))) int kiln_fake_current_card() {
+  const std::lock_guard lock(state().mutex);
+  return current_context() == nullptr ? -1 : current_context()->device;
+}
+
 }  // extern "C"
 }  // namespace kiln::fake

@@ -1,5 +1,5 @@
-// Owns how the fake cublasLt gives work to the streams of the fake driver: by two entry points that no real
-// driver has.
+// Owns how the fake cublasLt and NCCL give work to the streams of the fake driver: by entry points that no
+// real driver has.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +21,10 @@ extern "C" {
 using GiveForeignWork = cuda::Result (*)(cuda::StreamHandle stream, ForeignWork work);
 // Are all these bytes of one block of a card, be it one that is freed after this work?
 using IsOnCard = bool (*)(cuda::Address address, std::size_t bytes);
+// The number of the card that a stream is of; -1 for a handle that leads to nothing.
+using CardOfStream = int (*)(cuda::StreamHandle stream);
+// That of the context which is current in this thread; -1 without one.
+using CurrentCard = int (*)();
 }
 
 }  // namespace kiln::fake

@@ -14,6 +14,8 @@ extern "C" {
 #include "tensor/cuda/nvrtc_api.def"
 #define KILN_ENTRY KILN_EXPORTED
 #include "tensor/cuda/cublaslt_api.def"
+#define KILN_ENTRY KILN_EXPORTED
+#include "tensor/cuda/nccl_api.def"
 #undef KILN_EXPORTED
 }
 

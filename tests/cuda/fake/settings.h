@@ -11,6 +11,7 @@
 //   KILN_FAKE_NVRTC_VERSION    (13.0)
 //   KILN_FAKE_ARCHITECTURES    that NVRTC compiles for (75,80,86,87,88,89,90,100,103,110,120,121)
 //   KILN_FAKE_CUBLASLT_VERSION as cublasLtGetVersion gives it (130000)
+//   KILN_FAKE_NCCL_VERSION     as ncclGetVersion gives it (22809)
 //
 // What fails:
 //   KILN_FAKE_FAIL             cuMemAlloc_v2:3:2,cuInit:1:999: the third cuMemAlloc_v2 gives error 2, …

@@ -36,8 +36,8 @@ Group group_of_all(Transport& transport) {
 // Sums `count` ones; throws where the sum is not the number of ranks.
 void sum_ones(Transport& transport, std::size_t count) {
   std::vector<float> data(count, 1.0F);
-  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Sum,
-            std::as_writable_bytes(std::span(data)));
+  const auto bytes = std::as_writable_bytes(std::span(data));
+  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Sum, bytes, bytes);
   const auto expected = static_cast<float>(transport.size());
   if (std::ranges::any_of(data, [&](float x) { return x != expected; }))
     throw std::runtime_error("a sum is wrong");
@@ -71,8 +71,8 @@ int sum_forever(Membership& job, std::span<const std::string> arguments) {
 // Does a rank of the group see a newer epoch? All are told alike.
 bool is_outdated(Transport& transport) {
   std::vector<float> flag{has_newer_epoch() ? 1.0F : 0.0F};
-  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Max,
-            std::as_writable_bytes(std::span(flag)));
+  const auto bytes = std::as_writable_bytes(std::span(flag));
+  allreduce(group_of_all(transport), kiln::DType::F32, ReduceOp::Max, bytes, bytes);
   return flag[0] != 0;
 }
 

@@ -16,7 +16,6 @@ SETTINGS = {
     "adasum": dict(optimizer="sgd", op="adasum"),
     "adasum_adam": dict(optimizer="adam", op="adasum"),
 }
-TORCH_DISTRIBUTED = ["sgd", "adam", "passes"]
 STEPS = 6
 BATCHES = 4
 TOLERANCE = {"compressed": 1e-3}
@@ -59,22 +58,19 @@ def flat(model):
     return torch.cat([p.detach().flatten() for p in model.parameters()]).numpy()
 
 
-def run_torch_distributed(rank, given, results):
-    """DistributedDataParallel: gradients are averaged; all but the last backward pass of a step add up here."""
-    for name in TORCH_DISTRIBUTED:
-        plain = network(given)
-        model = torch.nn.parallel.DistributedDataParallel(plain)
-        opt = optimizer(plain, SETTINGS[name])
-        passes = SETTINGS[name].get("passes", 1)
-        (xs, ys), rows = data(given, rank), []
-        for step in range(STEPS):
-            opt.zero_grad()
-            for at in range(step * passes, (step + 1) * passes):
-                model.require_backward_grad_sync = at == (step + 1) * passes - 1
-                (model(xs[at % BATCHES]) - ys[at % BATCHES]).square().mean().backward()
-            opt.step()
-            rows.append(flat(plain))
-        np.save(results / f"{name}.{rank}.npy", np.stack(rows))
+def train(model, plain, opt, setting, given, rank, before_pass=lambda is_last: None):
+    """The parameters of `plain`, which `model` is or wraps, after each step, a row a step."""
+    passes = setting.get("passes", 1)
+    (xs, ys), rows = data(given, rank), []
+    for step in range(STEPS):
+        opt.zero_grad()
+        for k in range(passes):
+            at = (step * passes + k) % BATCHES
+            before_pass(k == passes - 1)
+            (model(xs[at]) - ys[at]).square().mean().backward()
+        opt.step()
+        rows.append(flat(plain))
+    return np.stack(rows)
 
 
 def compare(comparison, names, n, given, kiln, other):

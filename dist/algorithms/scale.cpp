@@ -1,47 +1,20 @@
-#include "dist/controller/scale.h"
+#include "dist/algorithms/scale.h"
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
+#include "tensor/rank_values.h"
+
 namespace kiln::dist {
 namespace {
-
-double wide(Half value) { return to_float(value); }
-double wide(BFloat16 value) { return to_float(value); }
-template <class T>
-  requires std::is_arithmetic_v<T>
-double wide(T value) {
-  return static_cast<double>(value);
-}
-
-template <class T>
-T narrow(double value) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return to_half(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return to_bfloat16(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, bool>) {
-    return value != 0;
-  } else if constexpr (std::is_integral_v<T>) {
-    // Beyond the dtype a conversion would be undefined.
-    constexpr double kLeast = static_cast<double>(std::numeric_limits<T>::min());
-    constexpr double kMost = static_cast<double>(std::numeric_limits<T>::max());
-    if (!(value > kLeast)) return std::isnan(value) ? T{} : std::numeric_limits<T>::min();
-    if (value >= kMost) return std::numeric_limits<T>::max();
-    return static_cast<T>(value);
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 template <class From, class To>
 void scale_elements(std::span<const std::byte> in, std::span<std::byte> out, double factor) {
   const auto* const from = reinterpret_cast<const From*>(in.data());
   auto* const to = reinterpret_cast<To*>(out.data());
   const std::size_t count = in.size() / sizeof(From);
-  for (std::size_t i = 0; i < count; ++i) to[i] = narrow<To>(wide(from[i]) * factor);
+  for (std::size_t i = 0; i < count; ++i) to[i] = ranks::scaled<To>(from[i], factor);
 }
 
 template <class T>
@@ -72,7 +45,7 @@ void fill_neutral(DType dtype, kiln::ReduceOp op, std::span<std::byte> out) {
   visit_dtype(dtype, [&]<class T>() {
     T value;
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      value = narrow<T>(neutral<float>(op));
+      value = ranks::rounded<T>(neutral<float>(op));
     } else {
       value = neutral<T>(op);
     }

@@ -1,0 +1,31 @@
+from harness import measure, noise
+import numpy as np
+
+
+def acceleration(mass, p, softening):
+    d = p[None] - p[:, None]
+    inverse = ((d * d).sum(2) + softening**2) ** -1.5
+    return (d * inverse[:, :, None] * mass.reshape(1, -1, 1)).sum(1)
+
+
+def energy(mass, p, v, softening):
+    kinetic = 0.5 * (mass * (v * v).sum(1)).sum()
+    d = p[None] - p[:, None]
+    distance = np.sqrt((d * d).sum(2) + softening**2)
+    return kinetic - 0.5 * (np.outer(mass, mass) / distance).sum()
+
+
+def nbody(mass, p, v, steps, dt):
+    v -= (mass[:, None] * v).mean(0) / mass.mean()
+    a = acceleration(mass, p, 0.1)
+    energies = np.zeros(steps)
+    for i in range(steps):
+        v += a * dt / 2.0
+        p += v * dt
+        a = acceleration(mass, p, 0.1)
+        v += a * dt / 2.0
+        energies[i] = energy(mass, p, v, 0.1)
+    return energies
+
+
+measure("nbody", nbody, lambda: (noise(25), noise(25, 3), noise(25, 3) * 0.5, 100, 0.01))

@@ -1,0 +1,184 @@
+// export: the graph of a call as a file of ONNX.
+#include "interpreter/host/onnx_export.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "interpreter/files/atomic_file.h"
+#include "interpreter/host/graph_calls.h"
+#include "interpreter/host/onnx_program.h"
+#include "interpreter/host/record.h"
+#include "interpreter/shadow.h"
+#include "interpreter/values/graph_value.h"
+#include "interpreter/vm/arguments.h"
+#include "interpreter/vm/tables.h"
+#include "jit/graph/custom.h"
+#include "onnx/export/check.h"
+
+namespace kiln::interp {
+namespace host {
+namespace {
+
+// The tensors that are part of the model, by input of the stage's graph.
+std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& graph) {
+  std::map<std::string, Tensor, std::less<>> known;
+  const std::vector<int> arguments = captured.graph.arguments();
+  for (std::size_t i = 0; i < captured.graph.inputs.size(); ++i) {
+    const bool is_given = captured.graph.inputs[i].role == jit::Role::Argument || arguments[i] < 0;
+    const auto at = static_cast<std::size_t>(arguments[i]);
+    if (!is_given && at < captured.given.size()) known[captured.graph.values[i].name] = captured.given[at];
+  }
+  std::vector<Tensor> stored(graph.inputs.size());
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const auto found = known.find(graph.values[i].name);
+    if (found != known.end() && graph.inputs[i].role != jit::Role::Grad) stored[i] = found->second;
+  }
+  return stored;
+}
+
+const CapturedGraph& only_graph(const CapturedCall& call) {
+  const std::vector<const CapturedGraph*> all = call.graphs();
+  if (all.empty()) raise("CaptureError", "there is no graph: " + why_no_graph(call));
+  if (all.size() == 1) return *all.front();
+  std::string reasons;
+  for (const GraphBreak& each : breaks_of(call))
+    reasons += fmt::format("{}{} ({}:{})", reasons.empty() ? "" : "; ", each.reason, each.file, each.line);
+  raise("CaptureError", fmt::format("the call is {} graphs, and a model is one: {}", all.size(), reasons),
+        "`breaks(f, …)` lists what is in the way");
+}
+
+void refuse_problems(const std::vector<onnx::ExportProblem>& problems) {
+  if (problems.empty()) return;
+  std::string list;
+  for (const onnx::ExportProblem& each : problems) {
+    list += "\n  " + each.reason;
+    if (!each.place.file.empty()) list += fmt::format(" ({}:{})", each.place.file.get(), each.place.line);
+  }
+  raise("ValueError",
+        fmt::format("{} of this graph cannot be exported to ONNX:{}",
+                    problems.size() == 1 ? "one thing" : fmt::format("{} things", problems.size()), list));
+}
+
+std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values, const jit::Graph& graph) {
+  std::map<std::string, std::string, std::less<>> types;
+  for (const jit::Value& each : graph.values) types.emplace(each.name, jit::to_string(each.type));
+  std::vector<std::string> texts;
+  for (const onnx::ValueInfo& each : values) {
+    const auto known = types.find(each.name);
+    texts.push_back(known == types.end() ? each.name : each.name + ": " + known->second);
+  }
+  return texts;
+}
+
+}  // namespace
+
+WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const std::string& path,
+                        const onnx::ExportOptions& options) {
+  const CapturedGraph& captured = only_graph(call);
+  const jit::KeptBackward whole;  // a derivative of a function of the program is one node, as its forward is
+  const StageMade made = stage_made(stage, captured, call.remove);
+  if (made.lines) raise("ValueError", fmt::format("the stage \"{}\" is a text and no graph", stage.name));
+  onnx::ExportOptions from_here = options;
+  from_here.generator = captured.generator;
+  onnx::Export result = onnx::export_graph(made.graph, stored_of(captured, made.graph), from_here);
+  refuse_problems(result.problems);
+  const std::string bytes = onnx::write_model(result.model);
+  const onnx::ModelProto again = onnx::read_model(bytes);
+  if (const std::string fault = onnx::find_fault(again); !fault.empty())
+    throw InternalError("the exported model is wrong: " + fault);
+  files::AtomicFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+  return {path,
+          described(again.graph.inputs, made.graph),
+          described(again.graph.outputs, made.graph),
+          again.graph.nodes.size(),
+          again.functions.size(),
+          std::move(result.notes)};
+}
+
+}  // namespace host
+
+namespace {
+
+using namespace host;
+using Args = std::span<Value>;
+
+template <class Choice>
+Choice chosen(const Value& value, std::string_view parameter,
+              std::initializer_list<std::pair<std::string_view, Choice>> choices) {
+  const std::string& text = text_argument(value, parameter);
+  std::string names;
+  for (const auto& [name, choice] : choices) {
+    if (name == text) return choice;
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", name);
+  }
+  raise("ValueError", fmt::format("{} must be one of {}, got \"{}\"", parameter, names, text));
+}
+
+onnx::ExportOptions options_of(Args a) {
+  onnx::ExportOptions options;
+  const std::int64_t opset = int_argument(a[3], "opset");
+  if (opset < onnx::kOldestOpset || opset > onnx::kNewestOpset)
+    raise("ValueError",
+          fmt::format("opset must be {} to {}, got {}", onnx::kOldestOpset, onnx::kNewestOpset, opset));
+  options.opset = static_cast<int>(opset);
+  options.custom = chosen<onnx::CustomForm>(a[5], "custom",
+                                            {{"function", onnx::CustomForm::Function},
+                                             {"python_op", onnx::CustomForm::PythonOp},
+                                             {"inline", onnx::CustomForm::Inline},
+                                             {"refuse", onnx::CustomForm::Refuse}});
+  options.draws_at_runtime = chosen<bool>(a[6], "random", {{"kiln", false}, {"runtime", true}});
+  return options;
+}
+
+Value strings(const std::vector<std::string>& texts) {
+  return list_of(texts, [](const std::string& each) { return Value(each); });
+}
+
+Value export_value(const WrittenModel& model) {
+  static const Value* const type = new Value(
+      record_type("Export",
+                  "A file of ONNX that was written: its `path`, the names of its `inputs` and `outputs` with "
+                  "their types, "
+                  "how many `nodes` and local `functions` it has, and `notes` on what differs from the call.",
+                  {"path", "inputs", "outputs", "nodes", "functions", "notes", "text"}));
+  std::string text = fmt::format("{}: {} nodes, {} -> {}", model.path, model.node_count,
+                                 fmt::join(model.inputs, ", "), fmt::join(model.outputs, ", "));
+  for (const std::string& note : model.notes) text += "\nnote: " + note;
+  return make_record(*type, {Value(model.path), strings(model.inputs), strings(model.outputs),
+                             Value(static_cast<std::int64_t>(model.node_count)),
+                             Value(static_cast<std::int64_t>(model.function_count)), strings(model.notes),
+                             Value(std::move(text))});
+}
+
+Value export_model(Interpreter& interpreter, Args a) {
+  const onnx::ExportOptions options = options_of(a);
+  const std::string& path = path_argument(a[2], "path");
+  const StageRow& stage = stage_named(text_argument(a[4], "stage"));
+  shadow::leave();
+  const std::vector<Value>* const items = items_of(a[1]);
+  const std::vector<Value> arguments = items != nullptr ? *items : std::vector<Value>{a[1]};
+  const ExportScope exporting;
+  const CapturedCall call = captured_call(interpreter, a[0], arguments, {});
+  return export_value(write_onnx(call, stage, path, options));
+}
+
+constexpr NativeDef kNatives[] = {
+    {"export(f, args, path, *, opset=20, stage=\"functional\", custom=\"function\", random=\"kiln\")",
+     "Writes the graph of the call f(*args) as a model of ONNX. Tensors of the arguments are inputs of the "
+     "model, parameters and other variables are part of it, and what the call writes to `x` is the output "
+     "`x.updated`. `stage` is \"functional\", or \"joint\" for a graph with its gradients. `custom` says how "
+     "functions with "
+     "derivatives of their own leave: \"function\" for a local function that any runtime runs, \"python_op\" "
+     "for the nodes of ONNX Runtime's training build, \"inline\", or \"refuse\". Gives what was "
+     "written: `inputs`, `outputs`, `nodes`, `functions`, `notes`.",
+     export_model},
+};
+
+}  // namespace
+
+std::span<const NativeDef> onnx_export_natives() { return kNatives; }
+
+}  // namespace kiln::interp

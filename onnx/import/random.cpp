@@ -1,0 +1,70 @@
+// Random numbers, and dropout. What is drawn is Kiln's: a seed of the model makes no other numbers.
+#include "onnx/import/call.h"
+#include "tensor/functions.h"
+
+namespace kiln::onnx {
+namespace {
+
+// With training switched on a mask is drawn; else the elements are as they are.
+Values dropout(Call& call) {
+  const Tensor x = call.x(0);
+  const double ratio = call.opset() >= 12 ? call.number(1, 0.5) : call.real("ratio", 0.5);
+  const bool trains = call.opset() >= 12 && call.has(2) && call.number(2, 0) != 0;
+  const Tensor all = ops::full(x.sizes(), Tensor::number(true), DType::Bool, Device{});
+  if (!trains || ratio == 0) return {x, all};
+  const Tensor kept = ops::ge(apply("rand_like", {ops::to(x, DType::F32)}), scalar(ratio, DType::F32));
+  return {ops::to(ops::where(kept, x / (1 - ratio), scalar(0, x.dtype())), x.dtype()), kept};
+}
+
+DType dtype_asked(Call& call, DType otherwise) {
+  const AttributeProto* type = call.attribute("dtype");
+  return type == nullptr ? otherwise : dtype_of(static_cast<ElementType>(type->i));
+}
+
+Tensor drawn(Call& call, const Dims& sizes, DType dtype, bool is_normal) {
+  const Tensor memory = ops::zeros(sizes, dtype, Device{});
+  if (is_normal)
+    return apply("normal_functional", {memory},
+                 {{"mean", call.real("mean", 0)}, {"std", call.real("scale", 1)}});
+  return apply("uniform", {memory}, {{"low", call.real("low", 0)}, {"high", call.real("high", 1)}});
+}
+
+template <bool IsNormal>
+Values random(Call& call) {
+  const std::optional<Dims> sizes = call.dims("shape");
+  if (!sizes) call.refuse("has no shape");
+  return {drawn(call, *sizes, dtype_asked(call, DType::F32), IsNormal)};
+}
+
+template <bool IsNormal>
+Values random_like(Call& call) {
+  const Tensor x = call.x(0);
+  return {drawn(call, x.sizes(), dtype_asked(call, x.dtype()), IsNormal)};
+}
+
+Values bernoulli(Call& call) {
+  const Tensor x = call.x(0);
+  return {ops::to(apply("bernoulli", {x}), dtype_asked(call, x.dtype()))};
+}
+
+Values multinomial(Call& call) {
+  const Tensor chosen = apply("multinomial", {ops::softmax(call.x(0), 1)},
+                              {{"num_samples", Dim(call.integer("sample_size", 1))}, {"replacement", true}});
+  return {ops::to(chosen, dtype_asked(call, DType::I32))};
+}
+
+constexpr Operator kOperators[] = {
+    {"Bernoulli", bernoulli},
+    {"Dropout", dropout},
+    {"Multinomial", multinomial},
+    {"RandomNormal", random<true>},
+    {"RandomNormalLike", random_like<true>},
+    {"RandomUniform", random<false>},
+    {"RandomUniformLike", random_like<false>},
+};
+
+}  // namespace
+
+std::span<const Operator> random_operators() { return kOperators; }
+
+}  // namespace kiln::onnx
