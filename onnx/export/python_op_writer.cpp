@@ -93,12 +93,32 @@ OnnxValue result(Scope& scope, const Graph& graph, ValueId id, std::string like)
   return {scope.fresh(value.name.empty() ? like : value.name), value.type.dtype};
 }
 
-// Values that backward alone reads stay in the context: its name stands for them.
+// What forward keeps is in the context, where backward alone finds it.
+void check_kept(const Graph& graph, const Node& node, std::size_t results) {
+  for (const Node& each : graph.nodes) {
+    const CustomFunction* function = each.is_constant() ? nullptr : jit::custom_function(*each.op);
+    if (function != nullptr && function->backward_of) continue;
+    for (std::size_t k = results; k < node.outputs.size(); ++k) {
+      const jit::Operand kept = jit::Operand::of(node.outputs[k]);
+      if (std::find(each.operands.begin(), each.operands.end(), kept) != each.operands.end())
+        throw OpError(ErrorKind::Capture, "what a function keeps for its backward is read by another node");
+    }
+  }
+}
+
+// The runtime's own derivative takes each input of a node for another value.
+std::string input_of(Scope& scope, const NodeProto& node, const std::string& name) {
+  const bool again = std::find(node.inputs.begin(), node.inputs.end(), name) != node.inputs.end();
+  return again ? scope.add("Identity", {name}, {}, 1)[0] : name;
+}
+
 OnnxValues write_application(Scope& scope, const CustomFunction& function, const Graph& graph,
                              const Node& node, const OnnxValues& operands) {
   NodeProto made = python_op(function, use_of(graph, function, node));
-  for (std::size_t i = 0; i < function.argument_count(); ++i) made.inputs.push_back(operands[i].name);
+  for (std::size_t i = 0; i < function.argument_count(); ++i)
+    made.inputs.push_back(input_of(scope, made, operands[i].name));
   const auto results = made.find("output_tensor_types")->ints.size();
+  check_kept(graph, node, results);
   OnnxValues given;
   for (std::size_t k = 0; k < results; ++k)
     given.push_back(result(scope, graph, node.outputs[k], function.program_name));
@@ -109,7 +129,7 @@ OnnxValues write_application(Scope& scope, const CustomFunction& function, const
   made.name = scope.fresh(function.program_call->qualified_name);
   scope.add(std::move(made));
   while (given.size() < node.outputs.size())
-    given.push_back({context, graph.values[at(node.outputs[given.size()])].type.dtype});
+    given.push_back({"", graph.values[at(node.outputs[given.size()])].type.dtype});
   return given;
 }
 
