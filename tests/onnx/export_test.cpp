@@ -1,0 +1,82 @@
+// Models of small graphs: which nodes they have, and that symbols, functions and writes are there.
+#include <catch2/catch.hpp>
+
+#include "jit/graph/text.h"
+#include "onnx/export/check.h"
+#include "onnx/export/export.h"
+
+using namespace kiln;
+using namespace kiln::onnx;
+
+namespace {
+
+Export exported(const std::string& text, ExportOptions options = {}) {
+  return export_graph(jit::parse_graph(text), {}, options);
+}
+
+std::string operators(const std::vector<NodeProto>& nodes) {
+  std::string names;
+  for (const NodeProto& node : nodes) names += (names.empty() ? "" : " ") + node.op_type;
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Rows are written by their rules, and values keep their names") {
+  const Export made = exported(
+      "graph functional f(%x: f32[2]) {\n"
+      "  %y = expm1(%x) : f32[2]\n"
+      "  %z = add(%y, 2) : f32[2]\n"
+      "  return %z\n"
+      "}\n");
+  CHECK(made.problems.empty());
+  CHECK(operators(made.model.graph.nodes) == "Div Sinh Div Exp Mul Mul Add");
+  CHECK(made.model.graph.outputs[0].name == "z");
+  CHECK(made.model.opset("") == 20);
+  CHECK(find_fault(made.model).empty());
+}
+
+TEST_CASE("An op without an operator is a local function made of its body, once for equal applications") {
+  const Export made = exported(
+      "graph functional f(%x: f32[2], %y: f32[2]) {\n"
+      "  %a = hypot(%x, %y) : f32[2]\n"
+      "  %b = hypot(%y, %x) : f32[2]\n"
+      "  %c = add(%a, %b) : f32[2]\n"
+      "  return %c\n"
+      "}\n");
+  CHECK(operators(made.model.graph.nodes) == "hypot hypot Add");
+  REQUIRE(made.model.functions.size() == 1);
+  CHECK(made.model.functions[0].domain == "kiln.ops");
+  CHECK(made.model.functions[0].inputs == std::vector<std::string>{"x", "other"});
+  CHECK(find_fault(made.model).empty());
+}
+
+TEST_CASE("Symbolic sizes are computed from the shapes of inputs") {
+  const Export made = exported(
+      "graph functional f(%x: f32[s0, 3]) where s0 = 2 {\n"
+      "  %y = view(%x, shape=[3*s0]) : f32[3*s0]\n"
+      "  return %y\n"
+      "}\n");
+  CHECK(made.problems.empty());
+  CHECK(operators(made.model.graph.nodes) == "Shape Gather Mul Reshape Concat Reshape");
+  CHECK(made.model.graph.inputs[0].type.shape->at(0).symbol == "s0");
+  CHECK(find_fault(made.model).empty());
+}
+
+TEST_CASE("All that cannot be exported is told at once") {
+  const Export made = exported(
+      "graph functional f(%x: f32[2, 2]) {\n"
+      "  %a = inv(%x) : f32[2, 2]\n"
+      "  %b = cholesky(%a, upper=false) : f32[2, 2]\n"
+      "  return %b\n"
+      "}\n");
+  REQUIRE(made.problems.size() == 2);
+  CHECK(made.problems[0].reason == "'inv' has no form in ONNX");
+}
+
+TEST_CASE("Opsets that models can be written for are named") {
+  ExportOptions options;
+  options.opset = 9;
+  CHECK_THROWS_WITH(exported("graph functional f(%x: f32[2]) {\n  return %x\n}\n", options),
+                    "opset 9 is none of 13 to 23");
+}

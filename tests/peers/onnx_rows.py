@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Exports each row of the op table with its samples and runs it by ONNX Runtime: onnx_rows.py [--opset N] [ROW...]
+
+A row counts as equal when the checker of the package onnx takes the model of each of its samples, and the runtime gives
+Kiln's results within 1e-5 of the largest element. Fails when fewer than 95 % of the rows are equal, and tells why the
+others are not.
+"""
+# Environment: onnx
+import argparse
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import numpy_helper
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WRITER = Path(os.environ.get("KILN_ONNX_ROWS", ROOT / "build/tests/onnx_rows"))
+LEAST = 0.95
+TOLERANCE = 1e-5
+
+
+def differs(got, wanted):
+    """The largest difference as a share of the largest element; what is no number must be the same."""
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return f"{got.dtype}{list(got.shape)} in place of {wanted.dtype}{list(wanted.shape)}"
+    if got.size == 0:
+        return None
+    a, b = got.astype(numpy.float64), wanted.astype(numpy.float64)
+    is_finite = numpy.isfinite(b)
+    if not numpy.array_equal(a[~is_finite], b[~is_finite], equal_nan=True):
+        return "other infinities or nans"
+    if not is_finite.any():
+        return None
+    share = numpy.abs(a - b)[is_finite].max() / max(numpy.abs(b[is_finite]).max(), 1e-30)
+    return None if share <= TOLERANCE else f"differs by {share:.1e} of the largest element"
+
+
+def run(model_file):
+    """Why the model is not equal to what Kiln computed, or None."""
+    model = onnx.load(model_file)
+    data = onnx.load(model_file.parent / (model_file.name.removesuffix(".onnx") + ".data.onnx"))
+    tensors = {each.name: numpy_helper.to_array(each) for each in data.graph.initializer}
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception as error:  # the checker raises several kinds
+        return "checker: " + str(error).strip().splitlines()[-1][:160]
+    defaults = {each.name for each in model.graph.initializer}
+    names = [each.name for each in model.graph.input if each.name not in defaults]
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        results = session.run(None, {name: tensors[f"input{i}"] for i, name in enumerate(names)})
+    except Exception as error:  # the runtime raises several kinds
+        return "runtime: " + str(error).strip().splitlines()[0][:200]
+    wanted = [tensors[f"result{i}"] for i in range(len(results))]
+    return next((text for text in map(differs, results, wanted) if text), None)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opset", type=int, default=20)
+    parser.add_argument("rows", nargs="*")
+    wishes = parser.parse_args()
+    reasons = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as folder:
+        told = subprocess.run([WRITER, folder, str(wishes.opset)], capture_output=True, text=True, check=True).stdout
+        for line in told.splitlines():
+            name, _, reason = line.partition(": ")
+            reasons[name.rsplit("-", 1)[0]].append(reason)
+        rows = set(reasons)
+        for file in sorted(Path(folder).glob("*.onnx")):
+            row = file.name.rsplit("-", 1)[0]
+            if file.name.endswith(".data.onnx") or (wishes.rows and row not in wishes.rows):
+                continue
+            rows.add(row)
+            if reason := run(file):
+                reasons[row].append(f"{file.name}: {reason}")
+    for row in sorted(reasons):
+        print(f"{row}: {reasons[row][0]}" + (f" (and {len(reasons[row]) - 1} more)" if len(reasons[row]) > 1 else ""))
+    share = 1 - len(reasons) / len(rows)
+    print(f"{len(rows) - len(reasons)} of {len(rows)} rows are equal, {share:.1%}")
+    sys.exit(0 if share >= LEAST or wishes.rows else 1)
+
+
+main()
