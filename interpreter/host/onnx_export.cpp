@@ -40,11 +40,12 @@ std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& g
 const CapturedGraph& only_graph(const CapturedCall& call) {
   const std::vector<const CapturedGraph*> all = call.graphs();
   if (all.empty()) raise("CaptureError", "there is no graph: " + why_no_graph(call));
-  if (all.size() == 1) return *all.front();
+  const std::vector<GraphBreak> breaks = breaks_of(call);
+  if (all.size() == 1 && breaks.empty()) return *all.front();
   std::string reasons;
-  for (const GraphBreak& each : breaks_of(call))
+  for (const GraphBreak& each : breaks)
     reasons += fmt::format("{}{} ({}:{})", reasons.empty() ? "" : "; ", each.reason, each.file, each.line);
-  raise("CaptureError", fmt::format("the call is {} graphs, and a model is one: {}", all.size(), reasons),
+  raise("CaptureError", fmt::format("the call is not one graph, as a model is: {}", reasons),
         "`breaks(f, …)` lists what is in the way");
 }
 
