@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Models inside packages of PyPI, imported and compiled by Kiln, against ONNX Runtime: onnx_models.py [NAME...]
 
-Results must be equal within 1e-4 of the largest element; times of both are printed.
+Results must be equal within 1e-4 of the largest element, and 1e-6: the runtime's sigmoid is off by 1e-7, which is more than
+some results. Times of both are printed.
 """
 # Environment: onnx_models
 import os
@@ -50,7 +51,7 @@ results = made if isinstance(made, tuple) else (made,)
 for i in range({outputs}) {{
   right = load({folder} + f"/right{{i}}.npy")
   assert(results[i].shape == right.shape)
-  away = (results[i].to(f64) - right.to(f64)).abs().max().item() / max(right.to(f64).abs().max().item(), 1e-30)
+  away = max((results[i].to(f64) - right.to(f64)).abs().max().item() - 1e-6, 0.0) / max(right.to(f64).abs().max().item(), 1e-30)
   print("difference", away)
 }}
 least = inf
