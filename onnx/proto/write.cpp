@@ -65,8 +65,12 @@ class Writer {
   }
   // A shape is a message of its own, with its sizes in field 1.
   static void value(pbf_writer& out, pbf_tag_type number, const std::vector<Dimension>& from) {
-    pbf_writer shape(out, number);
+    // By way of its bytes: a nested writer leaves out a message without fields, which here is a scalar's
+    // shape.
+    std::string bytes;
+    pbf_writer shape(bytes);
     for (const Dimension& dimension : from) value(shape, 1, dimension);
+    out.add_message(number, bytes);
   }
   template <class T>
   static void value(pbf_writer& out, pbf_tag_type number, const std::vector<T>& from) {

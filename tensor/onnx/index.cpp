@@ -14,10 +14,11 @@ Dims with_size(Dims sizes, std::int64_t axis, const Dim& size) {
   return sizes;
 }
 
-// `src` cut to the sizes of the places that it goes to.
+// `src` cut to the sizes of the places that it goes to; one number goes to all of them.
 OnnxValue cut(const OnnxApplication& app, std::size_t src, const Dims& sizes) {
   const OnnxValue x = app.input(src, app.result().dtype);
   if (sizes.empty() || app.input_types[src].sizes == sizes) return x;
+  if (app.rank(src) != sizes.size()) return app.expand(x, sizes);
   OnnxInts axes(sizes.size());
   std::iota(axes.begin(), axes.end(), 0);
   return app.node("Slice", {x, app.ints(OnnxInts(axes.size(), 0)), app.sizes(sizes), app.ints(axes)});

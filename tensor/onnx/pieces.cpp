@@ -85,7 +85,7 @@ Tensor strided_places(const OnnxApplication& app) {
     Dims alone(sizes.size(), 1);
     alone[d] = sizes[d];
     const Tensor steps = ops::arange(0, sizes[d].fixed(), 1, DType::I64, Device{});
-    places = places + ops::reshape(steps, alone) * strides[d].fixed();
+    places = places + ops::mul(ops::reshape(steps, alone), Tensor::number(strides[d].fixed()));
   }
   return ops::contiguous(places);
 }

@@ -80,7 +80,8 @@ OnnxValues max_by_table(const OnnxApplication& app) {
   const OnnxValue windows = app.reshape(app.transpose(x, order), sizes);
   const OnnxValue best = app.node("ArgMax", {windows}, {{"axis", rank}, {"keepdims", std::int64_t{0}}});
   const Dims outer{rows.size(0), 1, rows.size(1), 1}, inner{1, columns.size(0), 1, columns.size(1)};
-  const Tensor places = ops::reshape(rows, outer) * planes[1].fixed() + ops::reshape(columns, inner);
+  const Tensor before = ops::mul(ops::reshape(rows, outer), Tensor::number(planes[1].fixed()));
+  const Tensor places = before + ops::reshape(columns, inner);
   const Dims cells{rows.size(0), columns.size(0), rows.size(1) * columns.size(1)};
   const OnnxValue table = app.expand(app.constant(ops::contiguous(ops::reshape(places, cells))), sizes);
   const OnnxValue at = app.node("GatherElements", {table, app.unsqueeze(best, {rank})}, {{"axis", rank}});
