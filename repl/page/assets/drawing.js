@@ -205,7 +205,8 @@ function knownValue(line) {
 // Sentences of fusion and of the cut that speak of a node.
 function reasonsFor(line) {
   const sentences = [];
-  for (const each of related(line, "fused")) {
+  const own = Object.entries(tableOf(line).of).filter(entry => entry[1].includes(line)).map(entry => Number(entry[0]));
+  for (const each of [...related(line, "fused"), ...own]) {
     const text = textOf(each);
     if (/^%\S+( to %\S+)?: /.test(text)) sentences.push(text);
   }
