@@ -80,6 +80,10 @@ class Reader {
 
   CommandLine read() {
     if (!rest_.empty()) read_tool(rest_.front());
+    if (line_.mode == Mode::Run && runs_model()) {
+      line_.mode = Mode::Prompt;
+      tool_ = {};
+    }
     if (line_.mode == Mode::Run) return run_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
@@ -104,6 +108,9 @@ class Reader {
       ++at_;
     }
   }
+
+  // `kiln run model.onnx` is one process: a model is no program of ranks.
+  bool runs_model() const { return at_ < rest_.size() && std::string_view(rest_[at_]).ends_with(".onnx"); }
 
   // All that follows belongs to the job, unless it asks for help.
   CommandLine run_line() {
