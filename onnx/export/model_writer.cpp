@@ -52,7 +52,7 @@ jit::Graph ModelWriter::body_of(const jit::Graph& graph, const jit::Node& node) 
     jit::Type type = jit::operand_type(graph, node.operands[i]);
     type.strides.reset();
     const std::string name = i < names.size() ? names[i] : node.op->signature.parameters[0].name;
-    inner.operands[i] = jit::Operand::of(builder.input(builder.fresh(name), std::move(type)));
+    inner.operands[i] = jit::Operand::of(builder.input(name, std::move(type)));
   }
   const std::vector<int> producers(builder.graph.values.size(), -1);
   const std::vector<jit::TraceOperand> operands = jit::trace_operands(builder.graph, producers, inner);

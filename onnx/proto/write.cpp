@@ -63,7 +63,9 @@ class Writer {
   static void value(pbf_writer& out, pbf_tag_type number, const std::optional<T>& from) {
     value(out, number, *from);
   }
-  // A shape is a message of its own, with its sizes in field 1.
+  // A shape is a message of its own, with its sizes in field 1. It is written by way of its bytes, as is a
+  // size: a nested writer leaves out a message without fields, which the shape of a scalar and an unknown
+  // size are.
   static void value(pbf_writer& out, pbf_tag_type number, const std::vector<Dimension>& from) {
     // By way of its bytes: a nested writer leaves out a message without fields, which here is a scalar's
     // shape.
@@ -86,6 +88,12 @@ class Writer {
       out.add_packed_uint64(number, from.begin(), from.end());
     else
       for (const T& item : from) value(out, number, item);
+  }
+  static void value(pbf_writer& out, pbf_tag_type number, const Dimension& from) {
+    std::string bytes;
+    pbf_writer size(bytes);
+    message(size, from);
+    out.add_message(number, bytes);
   }
   template <class Record>
     requires std::is_class_v<Record>
