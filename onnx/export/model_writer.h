@@ -29,7 +29,7 @@ class ModelWriter {
   std::map<std::string, std::string> contexts;
   // Of autograd functions, by op and sizes.
   std::map<std::pair<const Op*, std::string>, LocalFunction> custom_functions;
-  std::int64_t draw_count = 0;     // of the generator, so far
+  std::int64_t draw_count = 0;  // of the generator, so far
 
   void add_note(const std::string& note);
   // A function with the nodes of the graph, which takes one operand per input and gives its outputs. Its name
