@@ -99,6 +99,19 @@ WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const s
           std::move(result.notes)};
 }
 
+WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
+                         std::span<const std::pair<std::string_view, Value>> named, const std::string& path) {
+  const ExportScope exporting;
+  return write_onnx(captured_call(interpreter, f, positional, named), stage_named("functional"), path, {});
+}
+
+std::string WrittenModel::text() const {
+  std::string text = fmt::format("{}: {} nodes, {} -> {}", path, node_count, fmt::join(inputs, ", "),
+                                 fmt::join(outputs, ", "));
+  for (const std::string& note : notes) text += "\nnote: " + note;
+  return text;
+}
+
 }  // namespace host
 
 namespace {
@@ -145,13 +158,10 @@ Value export_value(const WrittenModel& model) {
                   "their types, "
                   "how many `nodes` and local `functions` it has, and `notes` on what differs from the call.",
                   {"path", "inputs", "outputs", "nodes", "functions", "notes", "text"}));
-  std::string text = fmt::format("{}: {} nodes, {} -> {}", model.path, model.node_count,
-                                 fmt::join(model.inputs, ", "), fmt::join(model.outputs, ", "));
-  for (const std::string& note : model.notes) text += "\nnote: " + note;
   return make_record(*type, {Value(model.path), strings(model.inputs), strings(model.outputs),
                              Value(static_cast<std::int64_t>(model.node_count)),
                              Value(static_cast<std::int64_t>(model.function_count)), strings(model.notes),
-                             Value(std::move(text))});
+                             Value(model.text())});
 }
 
 Value export_model(Interpreter& interpreter, Args a) {

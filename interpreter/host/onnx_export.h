@@ -12,6 +12,9 @@ struct WrittenModel {
   std::vector<std::string> inputs, outputs;  // with their types: "x: f32[n, 4]"
   std::size_t node_count = 0, function_count = 0;
   std::vector<std::string> notes;
+
+  // "f.onnx: 3 nodes, x: f32[3, 4] -> y: f32[3, 2]", and a line for each note.
+  std::string text() const;
 };
 
 // Writes the stage of the call's one graph. Tensors that the call did not give (parameters, variables from
@@ -20,5 +23,8 @@ struct WrittenModel {
 // form of, IOError.
 WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const std::string& path,
                         const onnx::ExportOptions& options);
+// The same of a call that is made here, with the options that `export` has where none are given.
+WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
+                         std::span<const std::pair<std::string_view, Value>> named, const std::string& path);
 
 }  // namespace kiln::interp::host
