@@ -96,6 +96,22 @@ OnnxValues matmul(const OnnxApplication& app);  // also mm, bmm, mv, dot
 OnnxValues linear(const OnnxApplication& app);
 OnnxValues einsum(const OnnxApplication& app);
 
+// ---- Linear algebra over smaller ops, unrolled over sizes of at most 32 ----
+// tensor/onnx/solves.cpp
+Tensors inv(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors solve(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors solve_triangular(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors slogdet(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors cholesky(const Op& op, Inputs inputs, const Attrs& attrs);
+// tensor/onnx/orthogonal.cpp
+Tensors qr(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors complement(const Op& op, Inputs inputs, const Attrs& attrs);
+// tensor/onnx/jacobi.cpp
+Tensors eigh(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors eigvalsh(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors thin_svd(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors svdvals(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // ---- tensor/onnx/convolution.cpp ----
 OnnxValues convolution(const OnnxApplication& app);
 OnnxValues convolution_input(const OnnxApplication& app);
