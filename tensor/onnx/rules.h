@@ -128,4 +128,16 @@ OnnxValues adaptive_average_pool_backward(const OnnxApplication& app);
 // ---- tensor/onnx/random.cpp ----
 OnnxValues draw(const OnnxApplication& app);
 
+// ---- tensor/onnx/collectives.cpp: what they are for one rank ----
+Tensors reduced_alone(const Op& op, Inputs inputs, const Attrs& attrs);  // each tensor, scaled
+Tensors moved_alone(const Op& op, Inputs inputs, const Attrs& attrs);    // the tensor
+Tensors extremal_alone(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors allgather(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors reducescatter(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors alltoall(const Op& op, Inputs inputs, const Attrs& attrs);
+
+// Why rows whose results have sizes that depend on elements have no form.
+inline constexpr std::string_view kNoGraph =
+    "the size of its result depends on elements, and graphs end in front of it";
+
 }  // namespace kiln::onnx_rules
