@@ -37,7 +37,7 @@ class Rounds {
   Tensor rotation(const Tensor& x) const {
     const Dims last{x.rank() - 1};
     const Tensor own = ops::sum(x * own_, last), shared = ops::sum(x * partner_, last) * 2.0;
-    const Tensor gap = (ops::flip(own, last) - own) * side_;
+    const Tensor gap = (ops::flip(own, Dims{own.rank() - 1}) - own) * side_;
     const Tensor length = ops::abs(gap) + ops::sqrt(ops::square(gap) + ops::square(shared));
     const Tensor is_zero = ops::eq(length, number(0.0));
     const Tensor share = shared / ops::where(is_zero, number(1.0), length);
@@ -48,7 +48,6 @@ class Rounds {
 
  private:
   Tensor moved(const Tensor& x) const {
-    if (n_ < 2) return x;
     const std::int64_t kept = n_ % 2 == 0 ? 1 : 0;
     const Tensor parts[] = {some_columns(x, 0, kept), some_columns(x, n_ - 1, 1),
                             some_columns(x, kept, n_ - 1 - kept)};
