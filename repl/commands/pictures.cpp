@@ -95,11 +95,10 @@ void html(Session& session, std::string_view text) {
 
 void write_model(Session& session, std::string_view command, const Drawing& drawing) {
   const WrittenCall call = written_call(session, command, drawing.call);
-  session.write("wrote " +
-                interp::host::export_call(session.interpreter(), call.function, call.positional, call.named,
-                                          drawing.path)
-                    .text() +
-                "\n");
+  const interp::host::WrittenModel written =
+      interp::host::export_call(session.interpreter(), call.function, call.positional, call.named,
+                                interp::host::stage_named("functional"), drawing.path, {});
+  session.write(fmt::format("wrote {}\n", written.text()));
 }
 
 struct Format {
