@@ -38,12 +38,18 @@ std::string doc_of(const jit::Node& node) {
          std::to_string(node.place.column);
 }
 
-// The names of a graph's values, as those of a model: "x", and "v3" for the fourth one without a name.
+// The names of a graph's values, as those of a model: "x", and that of its op for one without a name.
 std::vector<std::string> names_of_values(const jit::Graph& graph) {
-  std::vector<std::string> names = jit::value_names(graph);
+  std::vector<std::string> names;
+  for (const jit::Value& each : graph.values) names.push_back(each.name);
+  for (const jit::Node& node : graph.nodes) {
+    for (const jit::ValueId id : node.outputs) {
+      std::string& name = names[static_cast<std::size_t>(id)];
+      if (name.empty()) name = jit::op_text(node);
+    }
+  }
   for (std::string& name : names) {
-    name.erase(0, 1);
-    if (std::isdigit(static_cast<unsigned char>(name[0])) != 0) name.insert(0, 1, 'v');
+    if (name.empty()) name = "x";
   }
   return names;
 }
