@@ -158,7 +158,8 @@ def rapidocr():
         engine.InferenceSession = onnxruntime.InferenceSession  # it keeps the class under a name of its own
         from rapidocr import RapidOCR
 
-        return RapidOCR(params={"Global.log_level": "error"})(rendered())
+        # Lines are looked for in the picture as it is; it would be enlarged until its short side has 736 pixels.
+        return RapidOCR(params={"Global.log_level": "error", "Det.limit_type": "max", "Det.limit_side_len": 640})(rendered())
 
     own, right = with_both(use)
     text = " ".join(own.txts)
