@@ -46,7 +46,7 @@ std::span<const Command> overview_commands();    // stages
 std::span<const Command> stage_commands();       // captured functional fused … graph diff passes pass
 std::span<const Command> kernel_commands();      // kernels check
 std::span<const Command> backend_commands();     // backend
-std::span<const Command> picture_commands();     // dot html
+std::span<const Command> picture_commands();     // dot html export
 std::span<const Command> debugging_commands();   // debug
 std::span<const Command> walking_commands();     // step nan
 std::span<const Command> entry_commands();       // guards entries breaks why hot

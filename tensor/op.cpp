@@ -76,6 +76,8 @@ void check_row(const Op& op) {
   if (!op.vjp.stated()) refuse("vjp rule");
   if (!op.jvp.stated()) refuse("jvp rule");
   if (!op.batch.stated()) refuse("batching rule");
+  if (!op.onnx && op.onnx.missing.empty() && op.decompose == nullptr)
+    refuse("form in ONNX, nor why there is none");
   if (op.family.empty()) refuse("family");
   if (op.documentation.empty()) refuse("documentation");
 }

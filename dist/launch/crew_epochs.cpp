@@ -43,9 +43,9 @@ void Crew::judge_unheard() {
     const Worker* const worker = find(number);
     const auto silence = rendezvous_.silence_of(number);
     return worker == nullptr || worker->part != Part::Member || !worker->process->is_running() || !silence ||
-           *silence > 3 * beat_interval();
+           *silence > longest_silence() / 3;
   };
-  for (const auto& [number, unreached] : unheard_.leavers(Clock::now(), beat_interval() / 2, is_gone))
+  for (const auto& [number, unreached] : unheard_.leavers(Clock::now(), 2 * beat_interval(), is_gone))
     fault(number, "lost its connection to rank " + std::to_string(unreached));
 }
 

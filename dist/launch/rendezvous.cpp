@@ -45,7 +45,8 @@ std::chrono::milliseconds longest_silence() {
 }
 
 std::chrono::milliseconds beat_interval() {
-  return std::clamp(longest_silence() / 10, std::chrono::milliseconds(10), std::chrono::milliseconds(1000));
+  // Short, since a loss is seen up to two of them late: by the side that beats, and by the one that looks.
+  return std::clamp(longest_silence() / 40, std::chrono::milliseconds(10), std::chrono::milliseconds(250));
 }
 
 std::string silence_text() {

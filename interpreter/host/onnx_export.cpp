@@ -7,7 +7,9 @@
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/graph_calls.h"
+#include "interpreter/host/onnx_check.h"
 #include "interpreter/host/onnx_program.h"
+#include "interpreter/host/program_state.h"
 #include "interpreter/host/record.h"
 #include "interpreter/shadow.h"
 #include "interpreter/values/graph_value.h"
@@ -20,21 +22,33 @@ namespace kiln::interp {
 namespace host {
 namespace {
 
-// The tensors that are part of the model, by input of the stage's graph.
-std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& graph) {
+// What the call gave, by input of the stage's graph; absent for gradients.
+std::vector<Tensor> given_of(const CapturedGraph& captured, const jit::Graph& graph) {
   std::map<std::string, Tensor, std::less<>> known;
   const std::vector<int> arguments = captured.graph.arguments();
   for (std::size_t i = 0; i < captured.graph.inputs.size(); ++i) {
-    const bool is_given = captured.graph.inputs[i].role == jit::Role::Argument || arguments[i] < 0;
     const auto at = static_cast<std::size_t>(arguments[i]);
-    if (!is_given && at < captured.given.size()) known[captured.graph.values[i].name] = captured.given[at];
+    if (arguments[i] >= 0 && at < captured.given.size())
+      known[captured.graph.values[i].name] = captured.given[at];
   }
-  std::vector<Tensor> stored(graph.inputs.size());
+  std::vector<Tensor> given(graph.inputs.size());
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const auto found = known.find(graph.values[i].name);
-    if (found != known.end() && graph.inputs[i].role != jit::Role::Grad) stored[i] = found->second;
+    if (found != known.end() && graph.inputs[i].role != jit::Role::Grad) given[i] = found->second;
   }
-  return stored;
+  return given;
+}
+
+// Those of them that are part of the model: no arguments.
+std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& graph,
+                              std::vector<Tensor> given) {
+  for (std::size_t i = 0; i < captured.graph.inputs.size(); ++i) {
+    if (captured.graph.inputs[i].role != jit::Role::Argument) continue;
+    for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+      if (graph.values[k].name == captured.graph.values[i].name) given[k] = {};
+    }
+  }
+  return given;
 }
 
 const CapturedGraph& only_graph(const CapturedCall& call) {
@@ -72,22 +86,37 @@ std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values, c
   return texts;
 }
 
+void check_results(const onnx::ModelProto& model, const ExportedCall& call, std::vector<std::string>& notes) {
+  if (const std::string why = why_not_run(model); !why.empty()) {
+    notes.push_back("the results are not compared: " + why);
+    return;
+  }
+  if (const std::string difference = model_difference(model, call); !difference.empty())
+    raise("ValueError",
+          fmt::format("the model is not equal to the call, and no file is written: {}", difference),
+          "`check=false` writes it all the same");
+}
+
 }  // namespace
 
 WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const std::string& path,
-                        const onnx::ExportOptions& options) {
+                        const WriteOptions& options) {
   const CapturedGraph& captured = only_graph(call);
   const jit::KeptBackward whole;  // a derivative of a function of the program is one node, as its forward is
   const StageMade made = stage_made(stage, captured, call.remove);
   if (made.lines) raise("ValueError", fmt::format("the stage \"{}\" is a text and no graph", stage.name));
-  onnx::ExportOptions from_here = options;
+  onnx::ExportOptions from_here = options.model;
   from_here.generator = captured.generator;
-  onnx::Export result = onnx::export_graph(made.graph, stored_of(captured, made.graph), from_here);
+  const std::vector<Tensor> given = given_of(captured, made.graph);
+  const std::vector<Tensor> stored = stored_of(captured, made.graph, given);
+  onnx::Export result = onnx::export_graph(made.graph, stored, from_here);
   refuse_problems(result.problems);
   const std::string bytes = onnx::write_model(result.model);
   const onnx::ModelProto again = onnx::read_model(bytes);
   if (const std::string fault = onnx::find_fault(again); !fault.empty())
     throw InternalError("the exported model is wrong: " + fault);
+  if (options.check && !from_here.draws_at_runtime)
+    check_results(again, {made.graph, given, stored, captured.generator}, result.notes);
   files::AtomicFile file(path);
   file.write(bytes.data(), bytes.size());
   file.commit();
@@ -97,6 +126,26 @@ WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const s
           again.graph.nodes.size(),
           again.functions.size(),
           std::move(result.notes)};
+}
+
+WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
+                         std::span<const std::pair<std::string_view, Value>> named, const StageRow& stage,
+                         const std::string& path, const WriteOptions& options) {
+  const ExportScope exporting;
+  std::vector<Value> reached{f};
+  reached.insert(reached.end(), positional.begin(), positional.end());
+  for (const auto& [name, value] : named) reached.push_back(value);
+  const ProgramState before(reached);
+  const CapturedCall call = captured_call(interpreter, f, positional, named);
+  before.restore(call.parts);
+  return write_onnx(call, stage, path, options);
+}
+
+std::string WrittenModel::text() const {
+  std::string text = fmt::format("{}: {} nodes, {} -> {}", path, node_count, fmt::join(inputs, ", "),
+                                 fmt::join(outputs, ", "));
+  for (const std::string& note : notes) text += "\nnote: " + note;
+  return text;
 }
 
 }  // namespace host
@@ -118,19 +167,20 @@ Choice chosen(const Value& value, std::string_view parameter,
   raise("ValueError", fmt::format("{} must be one of {}, got \"{}\"", parameter, names, text));
 }
 
-onnx::ExportOptions options_of(Args a) {
-  onnx::ExportOptions options;
+WriteOptions options_of(Args a) {
+  WriteOptions options;
   const std::int64_t opset = int_argument(a[3], "opset");
   if (opset < onnx::kOldestOpset || opset > onnx::kNewestOpset)
     raise("ValueError",
           fmt::format("opset must be {} to {}, got {}", onnx::kOldestOpset, onnx::kNewestOpset, opset));
-  options.opset = static_cast<int>(opset);
-  options.custom = chosen<onnx::CustomForm>(a[5], "custom",
-                                            {{"function", onnx::CustomForm::Function},
-                                             {"python_op", onnx::CustomForm::PythonOp},
-                                             {"inline", onnx::CustomForm::Inline},
-                                             {"refuse", onnx::CustomForm::Refuse}});
-  options.draws_at_runtime = chosen<bool>(a[6], "random", {{"kiln", false}, {"runtime", true}});
+  options.model.opset = static_cast<int>(opset);
+  options.model.custom = chosen<onnx::CustomForm>(a[5], "custom",
+                                                  {{"function", onnx::CustomForm::Function},
+                                                   {"python_op", onnx::CustomForm::PythonOp},
+                                                   {"inline", onnx::CustomForm::Inline},
+                                                   {"refuse", onnx::CustomForm::Refuse}});
+  options.model.draws_at_runtime = chosen<bool>(a[6], "random", {{"kiln", false}, {"runtime", true}});
+  options.check = bool_argument(a[7], "check");
   return options;
 }
 
@@ -145,36 +195,36 @@ Value export_value(const WrittenModel& model) {
                   "their types, "
                   "how many `nodes` and local `functions` it has, and `notes` on what differs from the call.",
                   {"path", "inputs", "outputs", "nodes", "functions", "notes", "text"}));
-  std::string text = fmt::format("{}: {} nodes, {} -> {}", model.path, model.node_count,
-                                 fmt::join(model.inputs, ", "), fmt::join(model.outputs, ", "));
-  for (const std::string& note : model.notes) text += "\nnote: " + note;
   return make_record(*type, {Value(model.path), strings(model.inputs), strings(model.outputs),
                              Value(static_cast<std::int64_t>(model.node_count)),
                              Value(static_cast<std::int64_t>(model.function_count)), strings(model.notes),
-                             Value(std::move(text))});
+                             Value(model.text())});
 }
 
 Value export_model(Interpreter& interpreter, Args a) {
-  const onnx::ExportOptions options = options_of(a);
+  const WriteOptions options = options_of(a);
   const std::string& path = path_argument(a[2], "path");
   const StageRow& stage = stage_named(text_argument(a[4], "stage"));
   shadow::leave();
   const std::vector<Value>* const items = items_of(a[1]);
   const std::vector<Value> arguments = items != nullptr ? *items : std::vector<Value>{a[1]};
-  const ExportScope exporting;
-  const CapturedCall call = captured_call(interpreter, a[0], arguments, {});
-  return export_value(write_onnx(call, stage, path, options));
+  return export_value(export_call(interpreter, a[0], arguments, {}, stage, path, options));
 }
 
 constexpr NativeDef kNatives[] = {
-    {"export(f, args, path, *, opset=20, stage=\"functional\", custom=\"function\", random=\"kiln\")",
+    {"export(f, args, path, *, opset=20, stage=\"functional\", custom=\"function\", random=\"kiln\", "
+     "check=true)",
      "Writes the graph of the call f(*args) as a model of ONNX. Tensors of the arguments are inputs of the "
      "model, parameters and other variables are part of it, and what the call writes to `x` is the output "
      "`x.updated`. `stage` is \"functional\", or \"joint\" for a graph with its gradients. `custom` says how "
      "functions with "
      "derivatives of their own leave: \"function\" for a local function that any runtime runs, \"python_op\" "
-     "for the nodes of ONNX Runtime's training build, \"inline\", or \"refuse\". Gives what was "
-     "written: `inputs`, `outputs`, `nodes`, `functions`, `notes`.",
+     "for the nodes of ONNX Runtime's training build, \"inline\", or \"refuse\". What the call changes of "
+     "the "
+     "program is taken back. The model is run once by the importer, and is not written when a result "
+     "differs; "
+     "`check=false` leaves that out. Gives what was written: `inputs`, `outputs`, `nodes`, `functions`, "
+     "`notes`.",
      export_model},
 };
 

@@ -12,13 +12,26 @@ struct WrittenModel {
   std::vector<std::string> inputs, outputs;  // with their types: "x: f32[n, 4]"
   std::size_t node_count = 0, function_count = 0;
   std::vector<std::string> notes;
+
+  // "f.onnx: 3 nodes, x: f32[3, 4] -> y: f32[3, 2]", and a line for each note.
+  std::string text() const;
+};
+
+struct WriteOptions {
+  onnx::ExportOptions model{};
+  bool check = true;  // run the model and compare it with the graph
 };
 
 // Writes the stage of the call's one graph. Tensors that the call did not give (parameters, variables from
-// outside) are part of the model. The file is read again and checked before it takes the place of another
-// one. Raises CaptureError where the call has no graph or several, ValueError that lists all that ONNX has no
-// form of, IOError.
+// outside) are part of the model. What is written is read again, checked and run by the importer, before it
+// takes the place of another file. Raises CaptureError where the call has no graph or several, ValueError
+// that lists all that ONNX has no form of or tells the first output that differs, IOError.
 WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const std::string& path,
-                        const onnx::ExportOptions& options);
+                        const WriteOptions& options);
+// The same of the call f(*positional, **named), which is made for it; then what it changed of the program is
+// taken back.
+WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
+                         std::span<const std::pair<std::string_view, Value>> named, const StageRow& stage,
+                         const std::string& path, const WriteOptions& options);
 
 }  // namespace kiln::interp::host

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "jit/graph/text.h"
+#include "jit/graph/drawing.h"
 
 namespace kiln::jit {
 namespace {
+
+// ---- Graphviz ----
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
@@ -16,79 +18,62 @@ std::string quoted(std::string_view text) {
   return result + "\"";
 }
 
-class Picture {
- public:
-  explicit Picture(const Graph& graph)
-      : graph_(graph), names_(value_names(graph)), producers_(graph.producers()) {}
+std::string in_dot(const Box& box) {
+  const std::string tip = box.tip.empty() ? "" : fmt::format(", tooltip={}", quoted(box.tip));
+  return fmt::format("  {} [shape={}, label={}{}];\n", box.id, box.is_node ? "box" : "ellipse",
+                     quoted(box.label), tip);
+}
 
-  std::string text() {
-    text_ = fmt::format(
-        "digraph {} {{\n  rankdir=TB;\n  node [fontname=\"monospace\", fontsize=11];\n"
-        "  edge [fontname=\"monospace\", fontsize=9];\n",
-        quoted(graph_.name));
-    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) input(i);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) node(i);
-    results();
-    return text_ + "}\n";
-  }
+std::string in_dot(const Arrow& arrow) {
+  const std::string_view style = arrow.style == ArrowStyle::Write  ? ", style=dashed"
+                                 : arrow.style == ArrowStyle::Save ? ", style=dotted"
+                                                                   : "";
+  return fmt::format("  {} -> {} [label={}{}];\n", arrow.from, arrow.to, quoted(arrow.type), style);
+}
 
- private:
-  const std::string& name(ValueId id) const { return names_[static_cast<std::size_t>(id)]; }
-  // The box that a value comes from.
-  std::string box(ValueId id) const {
-    const int producer = producers_[static_cast<std::size_t>(id)];
-    return producer < 0 ? fmt::format("i{}", id) : fmt::format("n{}", producer);
-  }
-  void edge(ValueId from, const std::string& to, std::string_view style = "") {
-    const std::string type = to_string(graph_.values[static_cast<std::size_t>(from)].type);
-    text_ += fmt::format("  {} -> {} [label={}{}];\n", box(from), to, quoted(type), style);
-  }
+// ---- Mermaid ----
 
-  void input(std::size_t i) {
-    const Role role = graph_.inputs[i].role;
-    const std::string prefix = role == Role::Argument ? "" : std::string(jit::name(role)) + " ";
-    text_ += fmt::format("  i{} [shape=ellipse, label={}];\n", i, quoted(prefix + names_[i]));
-  }
-
-  void node(std::size_t i) {
-    const Node& node = graph_.nodes[i];
-    std::string label = op_text(node);
-    for (const ValueId id : node.outputs) label += " " + name(id);
-    std::string tip = print_node(graph_, node, names_);
-    if (const std::string place = place_text(graph_, node); !place.empty()) tip += "  " + place;
-    text_ += fmt::format("  n{} [shape=box, label={}, tooltip={}];\n", i, quoted(label), quoted(tip));
-    for (const Operand& operand : node.operands) {
-      if (operand.is_value()) edge(operand.value, fmt::format("n{}", i));
+// A text between quotes, whose characters of HTML and Markdown stand as numbers.
+std::string escaped(std::string_view text) {
+  static constexpr std::string_view kSpecial = "\"#&<>`*_\\";
+  std::string result = "\"";
+  for (const char c : text) {
+    if (kSpecial.find(c) == std::string_view::npos) {
+      result += c;
+    } else {
+      result += fmt::format("#{};", static_cast<int>(c));
     }
   }
+  return result + "\"";
+}
 
-  void results() {
-    if (!graph_.outputs.empty()) text_ += "  returned [shape=ellipse, label=\"return\"];\n";
-    for (const Operand& operand : graph_.outputs) {
-      if (operand.is_value()) edge(operand.value, "returned");
-    }
-    for (std::size_t k = 0; k < graph_.effects.size(); ++k) {
-      const Effect& effect = graph_.effects[k];
-      text_ += fmt::format("  e{} [shape=ellipse, label={}];\n", k, quoted(print_effect(graph_, effect)));
-      edge(effect.value, fmt::format("e{}", k), ", style=dashed");
-    }
-    for (const std::string& each : graph_.saved_sizes)
-      text_ +=
-          fmt::format("  {} [shape=ellipse, label={}];\n", quoted("save " + each), quoted("save " + each));
-    for (std::size_t k = 0; k < graph_.saved.size(); ++k) {
-      text_ += fmt::format("  s{} [shape=ellipse, label={}];\n", k, quoted("save " + name(graph_.saved[k])));
-      edge(graph_.saved[k], fmt::format("s{}", k), ", style=dotted");
-    }
-  }
+std::string in_mermaid(const Box& box) {
+  const std::string label = escaped(box.label);
+  return box.is_node ? fmt::format("  {}[{}]\n", box.id, label) : fmt::format("  {}([{}])\n", box.id, label);
+}
 
-  const Graph& graph_;
-  std::vector<std::string> names_;
-  std::vector<int> producers_;
-  std::string text_;
-};
+std::string in_mermaid(const Arrow& arrow) {
+  const std::string_view line = arrow.style == ArrowStyle::Use ? "-->" : "-.->";
+  return fmt::format("  {} {}|{}| {}\n", arrow.from, line, escaped(arrow.type), arrow.to);
+}
 
 }  // namespace
 
-std::string dot_text(const Graph& graph) { return Picture(graph).text(); }
+std::string dot_text(const Graph& graph) {
+  std::string text = fmt::format(
+      "digraph {} {{\n  rankdir=TB;\n  node [fontname=\"monospace\", fontsize=11];\n"
+      "  edge [fontname=\"monospace\", fontsize=9];\n",
+      quoted(graph.name));
+  for (const DrawingPart& part : drawing_of(graph))
+    text += std::visit([](const auto& each) { return in_dot(each); }, part);
+  return text + "}\n";
+}
+
+std::string mermaid_text(const Graph& graph) {
+  std::string text = "flowchart TB\n";
+  for (const DrawingPart& part : drawing_of(graph))
+    text += std::visit([](const auto& each) { return in_mermaid(each); }, part);
+  return text;
+}
 
 }  // namespace kiln::jit

@@ -31,6 +31,24 @@ bool same_operands(const std::vector<jit::Operand>& a, const std::vector<jit::Op
   });
 }
 
+// The attributes of a collective that are given, as those of a node.
+std::vector<AttributeProto> given_attributes(const jit::Node& node) {
+  const Attrs attrs = jit::to_attrs(*node.op, node.attrs);
+  std::vector<AttributeProto> result;
+  for (const Parameter& parameter : node.op->signature.parameters) {
+    if (parameter.kind == ArgKind::Tensor || parameter.kind == ArgKind::OptionalTensor ||
+        parameter.kind == ArgKind::TensorList)
+      continue;
+    const std::string& name = parameter.name;
+    if (const auto* whole = attrs.find<Dim>(name); whole != nullptr && whole->is_known())
+      result.push_back(AttributeProto::of(name, whole->known()));
+    if (const auto* real = attrs.find<double>(name))
+      result.push_back(AttributeProto::of(name, static_cast<float>(*real)));
+    if (const auto* text = attrs.find<std::string>(name)) result.push_back(AttributeProto::of(name, *text));
+  }
+  return result;
+}
+
 }  // namespace
 
 void ModelWriter::add_note(const std::string& note) {
@@ -70,9 +88,11 @@ jit::Graph ModelWriter::body_of(const jit::Graph& graph, const jit::Node& node) 
 }
 
 LocalFunction ModelWriter::add_function(std::string_view domain, const std::string& name,
-                                        const jit::Graph& body) {
-  LocalFunction local{
-      std::string(domain), jit::fresh_name(function_names_[std::string(domain)], function_name(name)), {}};
+                                        const jit::Graph& body, std::vector<AttributeProto> attributes) {
+  LocalFunction local{std::string(domain),
+                      jit::fresh_name(function_names_[std::string(domain)], function_name(name)),
+                      {},
+                      std::move(attributes)};
   Scope scope(*this, true);
   FunctionProto function;
   OnnxValues inputs;
@@ -92,6 +112,7 @@ LocalFunction ModelWriter::add_function(std::string_view domain, const std::stri
   }
   function.domain = local.domain;
   function.name = local.name;
+  for (const AttributeProto& each : local.attributes) function.attributes.push_back(each.name);
   function.nodes = std::move(scope.nodes);
   function.opsets = {{"", options_.opset}};
   for (const NodeProto& node : function.nodes) {
@@ -114,7 +135,10 @@ const LocalFunction& ModelWriter::function_of(const jit::Graph& graph, const jit
       return each.function;
   }
   const jit::Graph body = body_of(graph, node);
-  LocalFunction function = add_function(kOpsDomain, std::string(node.op->name()), body);
+  const bool communicates = node.op->communicates();
+  LocalFunction function =
+      add_function(communicates ? kDistDomain : kOpsDomain, std::string(node.op->name()), body,
+                   communicates ? given_attributes(node) : std::vector<AttributeProto>{});
   return bodies_.emplace_back(BodyFunction{node, std::move(types), std::move(function)}).function;
 }
 
@@ -123,6 +147,7 @@ OnnxValues ModelWriter::call(Scope& scope, const LocalFunction& function, const 
   NodeProto node;
   node.op_type = function.name;
   node.domain = function.domain;
+  node.attributes = function.attributes;
   for (const OnnxValue& operand : operands) {
     if (!operand.name.empty()) node.inputs.push_back(operand.name);
   }

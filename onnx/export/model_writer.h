@@ -8,13 +8,17 @@
 
 namespace kiln::onnx {
 
-inline constexpr std::string_view kOpsDomain = "kiln.ops";        // ops written as their bodies
+inline constexpr std::string_view kOpsDomain = "kiln.ops";  // ops written as their bodies
+// Collectives as functions with the body of one rank, and the op's attributes at each call: a runtime that
+// has ranks can put its own in their place.
+inline constexpr std::string_view kDistDomain = "kiln.dist";
 inline constexpr std::string_view kCustomDomain = "kiln.custom";  // functions with derivatives of their own
 
 // A local function of the model, which calls name.
 struct LocalFunction {
   std::string domain, name;
-  std::vector<std::string> symbols;  // whose values a call gives after the operands
+  std::vector<std::string> symbols;          // whose values a call gives after the operands
+  std::vector<AttributeProto> attributes{};  // of each call
 };
 
 class ModelWriter {
@@ -33,8 +37,10 @@ class ModelWriter {
 
   void add_note(const std::string& note);
   // A function with the nodes of the graph, which takes one operand per input and gives its outputs. Its name
-  // has a number where another function of the domain has it.
-  LocalFunction add_function(std::string_view domain, const std::string& name, const jit::Graph& body);
+  // has a number where another function of the domain has it. Each call gives the attributes, which the body
+  // does not read.
+  LocalFunction add_function(std::string_view domain, const std::string& name, const jit::Graph& body,
+                             std::vector<AttributeProto> attributes = {});
   // The body of this application over smaller ops, with one input for each operand that is a value. Throws
   // OpError (Capture) where the body asks for elements.
   static jit::Graph body_of(const jit::Graph& graph, const jit::Node& node);

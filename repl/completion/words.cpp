@@ -81,8 +81,15 @@ All setting_words(std::string_view before) {
   return all;
 }
 
-// What a command takes at the cursor beside an expression. `before` is the argument up to the word there.
-All words_at(Session& session, const Command& command, std::string_view before) {
+// Does a file that it writes stand behind the call?
+bool writes_files(const Command& command) {
+  static constexpr std::array<std::string_view, 3> kWriting{"dot", "html", "export"};
+  return std::find(kWriting.begin(), kWriting.end(), command.name) != kWriting.end();
+}
+
+// What a command takes at the cursor beside an expression. `before` is the argument up to the word there,
+// which is `typed`.
+All words_at(Session& session, const Command& command, std::string_view before, std::string_view typed) {
   const bool is_first = trim(before).empty();
   if (command.name == "set") return setting_words(before);
   if (command.name == "help" && is_first) return topic_names();
@@ -90,6 +97,7 @@ All words_at(Session& session, const Command& command, std::string_view before) 
   if (command.name == "explain") return is_first ? code_names() : All();
   if (command.name == "pass" && is_first) return pass_names(session);
   if (command.name == "diff" && !is_first) return stage_names();
+  if (writes_files(command) && !is_first) return files(typed);
   return is_first ? own_words(command) : All();
 }
 
@@ -117,8 +125,8 @@ Candidates command_candidates(Session& session, std::string_view text, std::size
   const std::size_t blank = text.substr(0, cursor).find_last_of(kBlanks);
   const std::size_t word = std::max(argument, blank + 1);
   const std::string_view before = text.substr(argument, word - argument);
-  All own = words_at(session, *command, before);
   const std::string_view typed = text.substr(word, cursor - word);
+  All own = words_at(session, *command, before, typed);
   const bool begins = std::any_of(own.begin(), own.end(),
                                   [&](const Candidate& each) { return each.text.starts_with(typed); });
   if (!takes_expression(*command, before)) return {word, chosen(std::move(own), typed)};

@@ -49,9 +49,9 @@ std::string write_page(Session& session, std::string_view written, const Written
                        std::string path) {
   const interp::host::CapturedCall drawn = drawn_call(session, call);
   const std::string title = written.empty() ? title_of(drawn, call) : std::string(written);
-  const std::string page = page_html(make_page(session, title, call, drawn));
+  const CallPage page = make_page(session, title, call, drawn);
   if (path.empty()) path = temporary_path();
-  write_text(path, page);
+  write_text(path, path.ends_with(".json") ? page_json(page) : page_html(page));
   return path;
 }
 

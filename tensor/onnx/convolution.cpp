@@ -1,4 +1,6 @@
 // The three primitives of convolutions.
+#include <algorithm>
+
 #include "tensor/onnx/rules.h"
 
 namespace kiln::onnx_rules {
@@ -27,6 +29,23 @@ OnnxInts twice(OnnxInts padding) {
   return padding;
 }
 
+// All of the result without padding, filled up by zeros at the end, from the padding on: for runtimes that
+// let `output_padding` only be less than the stride.
+OnnxValue cut_from_whole(const OnnxApplication& app, OnnxValue whole, const OnnxInts& padding,
+                         const OnnxInts& beyond) {
+  const std::size_t rank = app.rank(0);
+  OnnxInts fill(2 * rank, 0);
+  for (std::size_t d = 2; d < rank; ++d)
+    fill[rank + d] = std::max<std::int64_t>(0, beyond[d - 2] - padding[d - 2]);
+  whole = app.node("Pad", {whole, app.ints(fill)});
+  for (std::size_t d = 2; d < rank; ++d) {
+    const std::int64_t start = padding[d - 2];
+    whole = app.slice(whole, app.ints({start}), app.ints({start + app.result().sizes[d].fixed()}),
+                      static_cast<std::int64_t>(d));
+  }
+  return whole;
+}
+
 }  // namespace
 
 OnnxValues convolution(const OnnxApplication& app) {
@@ -53,12 +72,16 @@ OnnxValues convolution_input(const OnnxApplication& app) {
         (app.input_types[0].sizes[d + 2].fixed() - 1) * at.stride[d] + reach - 2 * at.padding[d];
     beyond.push_back(app.result().sizes[d + 2].fixed() - covered);
   }
-  return {app.node("ConvTranspose", {app.input(0, dtype), app.input(1, dtype)},
-                   {{"strides", at.stride},
-                    {"pads", twice(at.padding)},
-                    {"dilations", at.dilation},
-                    {"output_padding", beyond},
-                    {"group", at.groups}})};
+  bool is_usual = true;
+  for (std::size_t d = 0; d < count; ++d) is_usual &= beyond[d] >= 0 && beyond[d] < at.stride[d];
+  OnnxAttrs attributes{{"strides", at.stride}, {"dilations", at.dilation}, {"group", at.groups}};
+  if (is_usual) {
+    attributes.emplace_back("pads", twice(at.padding));
+    attributes.emplace_back("output_padding", beyond);
+  }
+  const OnnxValue result =
+      app.node("ConvTranspose", {app.input(0, dtype), app.input(1, dtype)}, std::move(attributes));
+  return {is_usual ? result : cut_from_whole(app, result, at.padding, beyond)};
 }
 
 // A convolution of x, its channels as examples, with the gradient as the weight: stride and dilation change

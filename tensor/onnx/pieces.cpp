@@ -138,6 +138,10 @@ OnnxValues as_strided(const OnnxApplication& app) {
 }
 
 OnnxValues unfold(const OnnxApplication& app) {
+  if (app.rank(0) == 0) {  // one window of one element, or of none
+    const OnnxValue line = app.unsqueeze(app.input(0), {0});
+    return {app.slice(line, app.ints({0}), one(app, app.result().sizes[0]), 0)};
+  }
   const std::int64_t axis = onnx_axis(app.attrs.at("dimension"), app.rank(0));
   const Dim& windows = app.result().sizes[static_cast<std::size_t>(axis)];
   const OnnxValue first = app.unsqueeze(places(app, 0, windows, app.attrs.get<Dim>("step")), {1});

@@ -96,6 +96,22 @@ OnnxValues matmul(const OnnxApplication& app);  // also mm, bmm, mv, dot
 OnnxValues linear(const OnnxApplication& app);
 OnnxValues einsum(const OnnxApplication& app);
 
+// ---- Linear algebra over smaller ops, unrolled over sizes of at most 32 ----
+// tensor/onnx/solves.cpp
+Tensors inv(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors solve(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors solve_triangular(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors slogdet(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors cholesky(const Op& op, Inputs inputs, const Attrs& attrs);
+// tensor/onnx/orthogonal.cpp
+Tensors qr(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors complement(const Op& op, Inputs inputs, const Attrs& attrs);
+// tensor/onnx/jacobi.cpp
+Tensors eigh(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors eigvalsh(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors thin_svd(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors svdvals(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // ---- tensor/onnx/convolution.cpp ----
 OnnxValues convolution(const OnnxApplication& app);
 OnnxValues convolution_input(const OnnxApplication& app);
@@ -111,5 +127,17 @@ OnnxValues adaptive_average_pool_backward(const OnnxApplication& app);
 
 // ---- tensor/onnx/random.cpp ----
 OnnxValues draw(const OnnxApplication& app);
+
+// ---- tensor/onnx/collectives.cpp: what they are for one rank ----
+Tensors reduced_alone(const Op& op, Inputs inputs, const Attrs& attrs);  // each tensor, scaled
+Tensors moved_alone(const Op& op, Inputs inputs, const Attrs& attrs);    // the tensor
+Tensors extremal_alone(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors allgather(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors reducescatter(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors alltoall(const Op& op, Inputs inputs, const Attrs& attrs);
+
+// Why rows whose results have sizes that depend on elements have no form.
+inline constexpr std::string_view kNoGraph =
+    "the size of its result depends on elements, and graphs end in front of it";
 
 }  // namespace kiln::onnx_rules

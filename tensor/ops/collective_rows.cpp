@@ -1,6 +1,7 @@
 // Owns the rows of collectives that move: allgather, broadcast, alltoall and reducescatter.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/collectives.h"
 
 namespace kiln {
@@ -169,7 +170,8 @@ void add_gathering(OpTable& table) {
        .jvp = allgather_jvp,
        .batch = batch_of_rows,
        .lowering = Lowering::Collective,
-       .effects = kCommunicates});
+       .effects = kCommunicates,
+       .onnx = onnx_rules::allgather});
   table.add(
       {.signature = signature_of("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
                                  "postscale: float = 1.0"),
@@ -183,7 +185,8 @@ void add_gathering(OpTable& table) {
        .jvp = jvp_alike,
        .batch = batch_of_rows,
        .lowering = Lowering::Collective,
-       .effects = kCommunicates});
+       .effects = kCommunicates,
+       .onnx = onnx_rules::reducescatter});
 }
 
 void add_rooted(OpTable& table) {
@@ -197,7 +200,8 @@ void add_rooted(OpTable& table) {
              .batch = batch_as_it_is,
              .lowering = Lowering::Collective,
              .traits = kInplace,
-             .effects = kCommunicates});
+             .effects = kCommunicates,
+             .onnx = onnx_rules::moved_alone});
   table.add({.signature = signature_of("reduce_to(x: tensor, *, root: int"),
              .family = kFamily,
              .documentation = "The sum over all ranks on rank `root`, and zeros on the others.",
@@ -207,7 +211,8 @@ void add_rooted(OpTable& table) {
              .jvp = jvp_alike,
              .batch = batch_as_it_is,
              .lowering = Lowering::Collective,
-             .effects = kCommunicates});
+             .effects = kCommunicates,
+             .onnx = onnx_rules::moved_alone});
 }
 
 }  // namespace
@@ -232,7 +237,8 @@ void add_row_collectives(OpTable& table) {
        .saves = saves_output(1),
        .lowering = Lowering::Collective,
        .effects = kCommunicates,
-       .outputs = 2});
+       .outputs = 2,
+       .onnx = onnx_rules::alltoall});
 }
 
 }  // namespace kiln

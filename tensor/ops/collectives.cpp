@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tensor/onnx/rules.h"
 namespace kiln {
 
 void add_row_collectives(OpTable& table);  // collective_rows.cpp
@@ -231,7 +232,8 @@ void add_allreduce(OpTable& table) {
              .batch = allreduce_batch,
              .saves = saves_input(0),
              .traits = kInplace,
-             .effects = kCommunicates});
+             .effects = kCommunicates,
+             .onnx = onnx_rules::reduced_alone});
   table.add({.signature = Signature::parse(signature_of("grouped_allreduce(tensors: tensors", kNamed)),
              .family = kFamily,
              .documentation = "`allreduce` of several tensors, which are done together.",
@@ -243,7 +245,8 @@ void add_allreduce(OpTable& table) {
              .jvp = grouped_jvp,
              .batch = grouped_batch,
              .effects = kCommunicates,
-             .outputs = kVariadic});
+             .outputs = kVariadic,
+             .onnx = onnx_rules::reduced_alone});
 }
 
 void add_halves(OpTable& table) {
@@ -260,7 +263,8 @@ void add_halves(OpTable& table) {
        .jvp = Rule<JvpFn>::none(kToken),
        .batch = start_batch,
        .lowering = Lowering::Collective,
-       .effects = kCommunicates});
+       .effects = kCommunicates,
+       .onnx = OnnxRule::none("it is half of allreduce, which has a form as a whole")});
   table.add(
       {.signature = Signature::parse("allreduce_wait(token: tensor, tensors: tensors)"),
        .family = kFamily,
@@ -274,7 +278,8 @@ void add_halves(OpTable& table) {
        .batch = wait_batch,
        .lowering = Lowering::Collective,
        .effects = kCommunicates,
-       .outputs = kVariadic});
+       .outputs = kVariadic,
+       .onnx = OnnxRule::none("it is half of allreduce, which has a form as a whole")});
 }
 
 }  // namespace
@@ -298,7 +303,8 @@ void add_collective_ops(OpTable& table) {
              .batch = extremal_batch,
              .lowering = Lowering::Collective,
              .traits = kStopsGradient,
-             .effects = kCommunicates});
+             .effects = kCommunicates,
+             .onnx = onnx_rules::extremal_alone});
   add_row_collectives(table);
 }
 

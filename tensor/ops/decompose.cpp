@@ -1,6 +1,7 @@
 // QR, singular value and eigenvalue decompositions.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/decompose.h"
 #include "tensor/ops/linalg.h"
 
@@ -294,6 +295,7 @@ void add_qr(OpTable& table) {
   row.batch = qr_batch;
   row.saves = saves_output(0) | saves_output(1);
   row.outputs = 2;
+  row.onnx = onnx_rules::qr;
   table.add(std::move(row));
 }
 
@@ -308,6 +310,7 @@ void add_svd(OpTable& table) {
   thin.jvp = thin_svd_jvp;
   thin.saves = saves_output(0) | saves_output(1) | saves_output(2);
   thin.outputs = 3;
+  thin.onnx = onnx_rules::thin_svd;
   thin.effects = kMayFail;
   table.add(std::move(thin));
 
@@ -317,6 +320,7 @@ void add_svd(OpTable& table) {
       ">>> complement(tensor([[1.0], [0.0]])).abs().tolist()\n[[0.0], [1.0]]", complement_infer);
   complement.vjp = complement_vjp;
   complement.jvp = complement_jvp;
+  complement.onnx = onnx_rules::complement;
   table.add(std::move(complement));
 
   Op values =
@@ -324,6 +328,7 @@ void add_svd(OpTable& table) {
                     ">>> svdvals(tensor([[0.0, 2.0], [3.0, 0.0]])).tolist()\n[3.0, 2.0]", svdvals_infer);
   values.vjp = svdvals_vjp;
   values.jvp = svdvals_jvp;
+  values.onnx = onnx_rules::svdvals;
   values.effects = kMayFail;
   values.saves = saves_input(0);
   table.add(std::move(values));
@@ -363,6 +368,7 @@ void add_eigh(OpTable& table) {
   both.jvp = eigh_jvp;
   both.saves = saves_output(0) | saves_output(1);
   both.outputs = 2;
+  both.onnx = onnx_rules::eigh;
   both.effects = kMayFail;
   table.add(std::move(both));
 
@@ -372,6 +378,7 @@ void add_eigh(OpTable& table) {
                     ">>> eigvalsh(tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()\n[1.0, 2.0]", eigvalsh_infer);
   values.vjp = eigvalsh_vjp;
   values.jvp = eigvalsh_jvp;
+  values.onnx = onnx_rules::eigvalsh;
   values.effects = kMayFail;
   values.saves = saves_input(0);
   table.add(std::move(values));

@@ -1,6 +1,7 @@
 // Determinants and their logarithms.
 #include <limits>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {
@@ -227,7 +228,8 @@ void add_determinant_ops(OpTable& table) {
              .batch = rules::batch_through,
              .saves = saves_input(0),
              .lowering = Lowering::Library,
-             .outputs = 2});
+             .outputs = 2,
+             .onnx = onnx_rules::slogdet});
   table.add(composite_row("logdet(A: tensor)",
                           "The logarithm of the determinant of a square matrix: nan when that is negative.",
                           ">>> logdet(eye(2)).item()\n0.0", det_infer, logdet_body));

@@ -242,7 +242,8 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
           .jvp = Rule<JvpFn>::none(kIntegers),
           .batch = Rule<BatchFn>::none(kComposite),
           .traits = kDataDependent | kStopsGradient,
-          .outputs = kVariadic};
+          .outputs = kVariadic,
+          .onnx = OnnxRule::none(onnx_rules::kNoGraph)};
 }
 
 }  // namespace
@@ -291,7 +292,8 @@ void add_advanced_index_ops(OpTable& table) {
              .jvp = Rule<JvpFn>::none("integers have no derivative"),
              .batch = Rule<BatchFn>::none("the number of rows differs between the examples of a batch"),
              .lowering = Lowering::Library,
-             .traits = kDataDependent | kStopsGradient});
+             .traits = kDataDependent | kStopsGradient,
+             .onnx = OnnxRule::none(onnx_rules::kNoGraph)});
   table.add(columns_row(
       "nonzero.tuple(x: tensor, *, as_tuple: bool[true])",
       "The indices of the elements that are not zero, as a tuple of one vector for each dimension: "
@@ -312,7 +314,8 @@ void add_advanced_index_ops(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .traits = kDataDependent});
+       .traits = kDataDependent,
+       .onnx = OnnxRule::none(onnx_rules::kNoGraph)});
 }
 
 namespace ops {

@@ -197,6 +197,22 @@ Tensors matrix_exp_body(const Op&, Inputs inputs, const Attrs&) {
   return {ops::reshape(ops::stack(results), x.sizes())};
 }
 
+// Likewise for a batch as a graph, with as many halvings as f64 ever needs: nan for norms above 5.4 * 2^16.
+Tensors matrix_exp_steps(const Op&, Inputs inputs, const Attrs&) {
+  constexpr int kMostHalvings = 16;
+  const Tensor& x = inputs[0];
+  const Tensor columns = ops::sum(ops::abs(x), Dims{x.rank() - 2}, true);
+  const Tensor size = ops::amax(columns, Dims{x.rank() - 1}, true);
+  const Tensor halvings = ops::maximum(ops::ceil(ops::log2(size / 5.4)), Tensor::number(0.0));
+  Tensor result = pade(x * ops::pow(Tensor::number(2.0), -halvings));
+  for (int i = 0; i < kMostHalvings; ++i) {
+    const Tensor is_halved = ops::gt(halvings, Tensor::number(static_cast<double>(i)));
+    result = ops::where(is_halved, ops::matmul(result, result), result);
+  }
+  const Tensor is_small = ops::le(halvings, Tensor::number(static_cast<double>(kMostHalvings)));
+  return {ops::where(is_small, result, Tensor::number(std::numeric_limits<double>::quiet_NaN()))};
+}
+
 Tensor exponential_change(const Tensor& a, const Tensor& change) {
   static const Op& matrix_exp = op("matrix_exp");
   const int last = a.rank() - 1;
@@ -309,6 +325,7 @@ void add_matrix_function_ops(OpTable& table) {
   exponential.batch = rules::batch_through;
   exponential.saves = saves_input(0);
   exponential.lowering = Lowering::Library;
+  exponential.onnx = matrix_exp_steps;
   table.add(std::move(exponential));
 
   table.add(composite_row(

@@ -452,6 +452,7 @@ void add_repeating(OpTable& table) {
                                ">>> tensor([5, 6]).repeat_interleave(tensor([1, 2])).tolist()\n[5, 6, 6]",
                                repeat_interleave_tensor_infer, repeat_interleave_tensor_body);
   by_tensor.traits = kDataDependent;
+  by_tensor.onnx = OnnxRule::none(onnx_rules::kNoGraph);
   by_tensor.effects = kMayFail;
   table.add(std::move(by_tensor));
   Op counts = composite_row(
@@ -463,6 +464,7 @@ void add_repeating(OpTable& table) {
   counts.batch = Rule<BatchFn>::none("the number of indices differs between the examples of a batch");
   counts.lowering = Lowering::Library;
   counts.traits = kDataDependent | kStopsGradient;
+  counts.onnx = OnnxRule::none(onnx_rules::kNoGraph);
   counts.effects = kMayFail;
   table.add(std::move(counts));
 }

@@ -1,6 +1,7 @@
 // Inverses, linear systems and Cholesky factors.
 #include <fmt/format.h>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {
@@ -209,7 +210,8 @@ void add_solve_ops(OpTable& table) {
              .batch = rules::batch_through,
              .saves = saves_output(0),
              .lowering = Lowering::Library,
-             .effects = kMayFail});
+             .effects = kMayFail,
+             .onnx = onnx_rules::inv});
   table.add(
       {.signature = Signature::parse("solve(A: tensor, B: tensor, *, left: bool = true)"),
        .family = kFamily,
@@ -224,7 +226,8 @@ void add_solve_ops(OpTable& table) {
        .saves = saves_input(0) | saves_output(0),
        .saves_by_input = {saves_input(0) | saves_output(0), saves_input(0)},
        .lowering = Lowering::Library,
-       .effects = kMayFail});
+       .effects = kMayFail,
+       .onnx = onnx_rules::solve});
   table.add(
       {.signature = Signature::parse("solve_triangular(A: tensor, B: tensor, *, upper: bool, left: bool "
                                      "= true, unitriangular: bool = false)"),
@@ -241,7 +244,8 @@ void add_solve_ops(OpTable& table) {
        .batch = broadcast_batch,
        .saves = saves_input(0) | saves_output(0),
        .saves_by_input = {saves_input(0) | saves_output(0), saves_input(0)},
-       .lowering = Lowering::Library});
+       .lowering = Lowering::Library,
+       .onnx = onnx_rules::solve_triangular});
   table.add(
       {.signature = Signature::parse("cholesky(A: tensor, *, upper: bool = false)"),
        .family = kFamily,
@@ -255,7 +259,8 @@ void add_solve_ops(OpTable& table) {
        .batch = rules::batch_through,
        .saves = saves_output(0),
        .lowering = Lowering::Library,
-       .effects = kMayFail});
+       .effects = kMayFail,
+       .onnx = onnx_rules::cholesky});
 }
 
 namespace ops {

@@ -1,4 +1,5 @@
 // Distinct elements and slices.
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln {
@@ -45,7 +46,8 @@ void add_unique_ops(OpTable& table) {
            Rule<BatchFn>::none("the number of distinct elements differs between the examples of a batch"),
        .lowering = Lowering::Library,
        .traits = kDataDependent,
-       .outputs = kOnDemand});
+       .outputs = kOnDemand,
+       .onnx = OnnxRule::none(onnx_rules::kNoGraph)});
 }
 
 }  // namespace kiln

@@ -27,6 +27,8 @@ constexpr std::string_view kIntroduction =
     "else.\n"
     "- **gradient**: reverse, forward, or why there is none. **vmap**: whether there is a batching rule, or "
     "why not.\n"
+    "- **ONNX**: the operator or expression that a model has for the op, or a function, or why there is none "
+    "([onnx.md](onnx.md)).\n"
     "- *composite*: the op consists of smaller ones and has their derivatives and batching rules.\n";
 
 // "add.alpha" is a further form of "add".
@@ -73,6 +75,14 @@ std::string gradient_text(const Op& op) {
   return rule_text(op.vjp);
 }
 
+std::string onnx_text(const Op& op) {
+  const OnnxRule& rule = op.onnx;
+  if (!rule.expression.empty()) return "`" + std::string(rule.expression) + "`";
+  if (rule.write != nullptr) return "operators, by types and sizes";
+  if (rule.body != nullptr) return "a function over smaller ops";
+  return rule.missing.empty() ? "a function of its body" : "no: " + std::string(rule.missing);
+}
+
 std::vector<std::string> memory_text(const Op& op) {
   std::vector<std::string> notes;
   const std::string name(plain_name(op));
@@ -99,6 +109,7 @@ void add_form(std::string& text, const Op& op) {
   if (!dtypes.empty()) text += "- dtypes: " + dtypes + "\n";
   for (const std::string_view note : op.dtypes_note) text += "- " + std::string(note) + "\n";
   text += "- gradient: " + gradient_text(op) + "; vmap: " + rule_text(op.batch) + "\n";
+  text += "- ONNX: " + onnx_text(op) + "\n";
   const std::vector<std::string> memory = memory_text(op);
   if (!memory.empty()) text += "- memory: " + joined(memory) + "\n";
   if (op.draws()) text += "- random: `seed(n)` makes it repeatable\n";

@@ -1,4 +1,4 @@
-// The picture of a graph.
+// Pictures of a graph, for Graphviz and for Mermaid.
 #include "jit/graph/dot.h"
 
 #include <catch2/catch.hpp>
@@ -45,4 +45,24 @@ TEST_CASE("quotes and backslashes in names of places", "[jit][dot]") {
       "  return %a\n"
       "}\n");
   CHECK(dot_text(graph).find("a\\\"b\\\\c.kiln:1:2\"];") != std::string::npos);
+}
+
+TEST_CASE("a flowchart for Mermaid", "[jit][dot]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f32[2], parameter %w_1: f32[2]) {\n"
+      "  %a = mul(%x, %w_1) : f32[2]\n"
+      "  return %a\n"
+      "  write %x <- %a\n"
+      "}\n");
+  CHECK(mermaid_text(graph) ==
+        "flowchart TB\n"
+        "  i0([\"%x\"])\n"
+        "  i1([\"parameter %w#95;1\"])\n"
+        "  n0[\"mul %a\"]\n"
+        "  i0 -->|\"f32[2]\"| n0\n"
+        "  i1 -->|\"f32[2]\"| n0\n"
+        "  returned([\"return\"])\n"
+        "  n0 -->|\"f32[2]\"| returned\n"
+        "  e0([\"write %x #60;- %a\"])\n"
+        "  n0 -.->|\"f32[2]\"| e0\n");
 }

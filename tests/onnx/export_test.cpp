@@ -65,13 +65,33 @@ TEST_CASE("Symbolic sizes are computed from the shapes of inputs") {
 
 TEST_CASE("All that cannot be exported is told at once") {
   const Export made = exported(
-      "graph functional f(%x: f32[2, 2]) {\n"
-      "  %a = inv(%x) : f32[2, 2]\n"
-      "  %b = cholesky(%a, upper=false) : f32[2, 2]\n"
+      "graph functional f(%x: f32[40, 40]) {\n"
+      "  %a = inv(%x) : f32[40, 40]\n"
+      "  %b = cholesky(%a, upper=false) : f32[40, 40]\n"
       "  return %b\n"
       "}\n");
   REQUIRE(made.problems.size() == 2);
-  CHECK(made.problems[0].reason == "'inv' has no form in ONNX");
+  CHECK(made.problems[0].reason ==
+        "inv: a model has it unrolled over the sizes of its matrices, which must be 1 to 32, not 40");
+}
+
+TEST_CASE("A collective is a function of one rank that is given what it was called with") {
+  const Export made = exported(
+      "graph functional f(%x: f32[2]) {\n"
+      "  %a = allreduce(%x, op=\"sum\", prescale=0.5, postscale=1.0, process_set=0, name=\"g\", place=\"\") "
+      ": f32[2]\n"
+      "  return %a\n"
+      "}\n");
+  REQUIRE(made.problems.empty());
+  REQUIRE(made.model.functions.size() == 1);
+  const FunctionProto& function = made.model.functions[0];
+  CHECK(function.domain == "kiln.dist");
+  CHECK(function.name == "allreduce");
+  CHECK(function.attributes ==
+        std::vector<std::string>{"op", "prescale", "postscale", "process_set", "name", "place"});
+  REQUIRE(made.model.graph.nodes.size() == 1);
+  CHECK(made.model.graph.nodes[0].attributes.size() == function.attributes.size());
+  CHECK(find_fault(made.model).empty());
 }
 
 TEST_CASE("Opsets that models can be written for are named") {

@@ -2,7 +2,7 @@
 """Exports each row of the op table with its samples and runs it by ONNX Runtime: onnx_rows.py [--opset N] [ROW...]
 
 A row counts as equal when the checker of the package onnx takes the model of each of its samples, and the runtime gives
-Kiln's results within 1e-5 of the largest element. Fails when fewer than 95 % of the rows are equal, and tells why the
+Kiln's results within 1e-5 of the largest element; vectors that are determined up to their sign have Kiln's sign. Fails when fewer than 95 % of the rows are equal, and tells why the
 others are not.
 """
 # Environment: onnx
@@ -23,6 +23,23 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 WRITER = Path(os.environ.get("KILN_ONNX_ROWS", ROOT / "build/tests/onnx_rows"))
 LEAST = 0.95
 TOLERANCE = 1e-5
+# By row: (output, axis along a vector) of those whose signs change together.
+UP_TO_SIGN = {"eigh": [(1, -2)], "thin_svd": [(0, -2), (2, -1)], "svd": [(0, -2), (2, -1)]}
+
+
+def with_signs_of(wanted, results, row):
+    """The results, each vector with the sign that it has in `wanted`: the first of its outputs says which."""
+    results, signs = list(results), None
+    for output, axis in UP_TO_SIGN.get(row, []):
+        vectors = numpy.moveaxis(results[output], axis, -1)  # [..., vector, element]
+        likeness = (vectors * numpy.moveaxis(wanted[output], axis, -1)).sum(-1)
+        own = numpy.where(likeness < 0, -1, 1).astype(vectors.dtype)
+        if signs is not None:
+            shared = min(own.shape[-1], signs.shape[-1])
+            own[..., :shared] = signs[..., :shared]
+        signs = own
+        results[output] = numpy.moveaxis(vectors * own[..., None], -1, axis)
+    return results
 
 
 def differs(got, wanted):
@@ -60,6 +77,7 @@ def run(model_file):
     except Exception as error:  # the runtime raises several kinds
         return "runtime: " + str(error).strip().splitlines()[0][:200]
     wanted = [tensors[f"result{i}"] for i in range(len(results))]
+    results = with_signs_of(wanted, results, model_file.name.rsplit("-", 1)[0])
     return next((text for text in map(differs, results, wanted) if text), None)
 
 

@@ -59,3 +59,24 @@ TEST_CASE("kernels of a card are shown of graphs that make tensors and have cons
     CHECK(result.status == Status::Done);
   }
 }
+
+TEST_CASE("a call is exported by the ending of the file", "[repl]") {
+  const Folder folder;
+  Session session{{}};
+  session.eval("fn f(x) = x.cos() * 2; x = ones(3)");
+  const auto exported = [&](const std::string& name) {
+    const std::string path = folder.file(name.c_str());
+    CHECK(session.eval(":export f(x) " + path).output.starts_with("wrote " + path));
+    return read_text(path);
+  };
+  CHECK(exported("f.dot") == session.eval(":dot f(x)").output);
+  CHECK(exported("f.mmd").starts_with("flowchart TB\n"));
+  CHECK(exported("f.html").starts_with("<!"));
+  CHECK(exported("f.json").starts_with("{\"title\""));
+  const Result model = session.eval(":export f(x) " + folder.file("f.onnx"));
+  CHECK(model.output.find("2 nodes, x: f32[3] -> ") != std::string::npos);
+  CHECK(session.eval("run_onnx(\"" + folder.file("f.onnx") + "\", x).equal(f(x))").output == "true\n");
+  CHECK(session.eval(":export f(x) f.txt").diagnostics.find("the file must end in .onnx, .dot") !=
+        std::string::npos);
+  CHECK(session.eval(":export f(x)").diagnostics.find("ends in .onnx, .dot") != std::string::npos);
+}
