@@ -6,12 +6,12 @@
 namespace kiln::onnx {
 namespace {
 
-// Numbers of 32 bits are kept in i64, and products wrap. The high half of one is the quotient of what its low
-// half leaves, which is exact, so that its sign does not matter.
+// Numbers of 32 bits are kept in i64, whose products wrap. Unsigned numbers, which few runtimes have all
+// operators of, are not needed.
 class Philox {
  public:
   explicit Philox(Scope& scope)
-      : scope_(scope), mask_(constant(0xffffffff)), base_(constant(std::int64_t{1} << 32)) {}
+      : scope_(scope), mask_(constant(0xffffffff)), two_to_32_(constant(std::int64_t{1} << 32)) {}
 
   std::string run(const std::string& seed, const std::string& draw, const std::string& blocks) {
     std::string x0 = scope_.add("Range", {constant(0), blocks, constant(1)}, {}, 1)[0];
@@ -45,10 +45,11 @@ class Philox {
     return scope_.constant(ops::full(std::vector<Dim>{1}, Tensor::number(value), DType::I64, Device{}));
   }
   std::string low(const std::string& x) { return node("BitwiseAnd", x, mask_); }
-  std::string high(const std::string& x) { return low(node("Div", node("Sub", x, low(x)), base_)); }
+  // Without its low half a number is a multiple of 2^32, so that the division is exact whatever its sign is.
+  std::string high(const std::string& x) { return low(node("Div", node("Sub", x, low(x)), two_to_32_)); }
 
   Scope& scope_;
-  std::string mask_, base_;
+  std::string mask_, two_to_32_;
 };
 
 }  // namespace

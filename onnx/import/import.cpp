@@ -120,6 +120,53 @@ bool is_initializer(const ModelProto& model, const std::string& name) {
   throw InputsNeeded(told, error.follows());
 }
 
+std::string names_of(const std::vector<ValueInfo>& inputs) {
+  std::string names;
+  for (const ValueInfo& each : inputs) names += (names.empty() ? "'" : ", '") + each.name + "'";
+  return names;
+}
+
+// What is said of inputs by their names must be of inputs that there are.
+void check_names(const ModelProto& model, const ImportOptions& options) {
+  const auto check = [&](const std::string& name) {
+    const bool exists = std::any_of(model.graph.inputs.begin(), model.graph.inputs.end(),
+                                    [&](const ValueInfo& each) { return each.name == name; });
+    if (!exists)
+      throw OpError(ErrorKind::Value,
+                    "the model has no input '" + name + "': its inputs are " + names_of(model.graph.inputs));
+  };
+  for (const auto& [name, tensor] : options.fixed) check(name);
+  for (const auto& [name, sizes] : options.shapes) check(name);
+}
+
+std::string text_of(const std::vector<Dimension>& sizes) {
+  std::string text;
+  for (const Dimension& each : sizes) {
+    if (!text.empty()) text += ", ";
+    text += each.value ? std::to_string(*each.value) : each.symbol.empty() ? "?" : each.symbol;
+  }
+  return "[" + text + "]";
+}
+
+// A tensor for an input has the dtype and the sizes that the model says.
+void check_input(const ValueInfo& input, const Tensor& x) {
+  if (input.type.kind != TypeProto::Kind::Tensor || input.type.element == ElementType::Undefined) return;
+  const DType expected = dtype_of(input.type.element);
+  if (x.dtype() != expected)
+    throw OpError(ErrorKind::DType, "the input '" + input.name + "' of the model is of " +
+                                        std::string(name(expected)) + ", and is given " +
+                                        std::string(name(x.dtype())));
+  if (!input.type.shape) return;
+  const std::vector<Dimension>& sizes = *input.type.shape;
+  bool fits = sizes.size() == x.sizes().size();
+  for (std::size_t d = 0; fits && d < sizes.size(); ++d)
+    fits = !sizes[d].value || *sizes[d].value < 0 || *sizes[d].value == x.sizes()[d].known();
+  if (!fits)
+    throw OpError(ErrorKind::Shape, "the input '" + input.name + "' of the model has the shape " +
+                                        text_of(sizes) + ", and is given one of the shape " +
+                                        to_string(std::span<const Dim>(x.sizes())));
+}
+
 using Arguments = std::vector<std::pair<const ValueInfo*, Dims>>;
 
 // The first input with a size that the expression is made of.
@@ -205,6 +252,7 @@ Imported import_at(const ModelProto& model, const ImportOptions& options, std::i
 
 Imported import_model(const ModelProto& model, const ImportOptions& options) {
   check_versions(model);
+  check_names(model, options);
   std::exception_ptr first;
   for (const std::int64_t hint : kHints) {
     bool has_symbols = false;
@@ -222,6 +270,7 @@ Imported import_model(const ModelProto& model, const ImportOptions& options) {
 
 Values run_model(const ModelProto& model, const Values& inputs, const ImportOptions& options) {
   check_versions(model);
+  check_names(model, options);
   const jit::NoLevels apart;
   Recording recording(options.byte_limit, true);
   Evaluator evaluator(model, recording, options.external);
@@ -229,12 +278,21 @@ Values run_model(const ModelProto& model, const Values& inputs, const ImportOpti
   NameScope scope;
   std::size_t next = 0;
   for (const ValueInfo& input : model.graph.inputs) {
-    if (next < inputs.size()) {
+    const auto fixed = options.fixed.find(input.name);
+    if (fixed != options.fixed.end()) {
+      check_input(input, fixed->second);
+      scope.set(input.name, fixed->second);
+    } else if (next < inputs.size()) {
+      if (inputs[next].tensor) check_input(input, inputs[next].tensor);
       scope.set(input.name, inputs[next++]);
     } else if (!is_initializer(model, input.name)) {
       throw OpError(ErrorKind::Value, "the input '" + input.name + "' of the model is missing");
     }
   }
+  if (next < inputs.size())
+    throw OpError(ErrorKind::Value, "the model takes the inputs " + names_of(model.graph.inputs) +
+                                        ", and is given " + std::to_string(inputs.size() - next) +
+                                        " more tensors than those");
   const SymbolicRun run(&recording);
   add_initializers(model, options, nullptr, scope);
   return outputs_of(evaluator, model, scope);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Packages of PyPI do their work with Kiln in place of ONNX Runtime: onnx_uses.py [NAME...]
 
-magika names the types of files, silero-vad finds speech beside silence, and rapidocr reads a rendered line. The code of
-magika and rapidocr is theirs; that of silero-vad needs PyTorch, so the windows are cut here as it does. What each tells
-must be right, and what it computes equal to the runtime's.
+magika names the types of files, silero-vad finds speech beside silence, rapidocr reads a rendered line, and khmersm divides
+a sentence of Khmer into words. The code around the models is theirs, but that of silero-vad needs PyTorch: the windows are
+cut here as it does. What each tells must be right, and what it computes equal to the runtime's.
 """
 # Environment: onnx_models
 import importlib.util
@@ -158,7 +158,8 @@ def rapidocr():
         engine.InferenceSession = onnxruntime.InferenceSession  # it keeps the class under a name of its own
         from rapidocr import RapidOCR
 
-        return RapidOCR(params={"Global.log_level": "error"})(rendered())
+        # Lines are looked for in the picture as it is; it would be enlarged until its short side has 736 pixels.
+        return RapidOCR(params={"Global.log_level": "error", "Det.limit_type": "max", "Det.limit_side_len": 640})(rendered())
 
     own, right = with_both(use)
     text = " ".join(own.txts)
@@ -169,7 +170,19 @@ def rapidocr():
     return f"reads {text!r}"
 
 
-USES = {"magika": magika, "silero": silero, "rapidocr": rapidocr}
+SENTENCE = "ខ្ញុំស្រឡាញ់ប្រទេសកម្ពុជា"
+
+
+def khmersm():
+    from khmersm import Segmenter
+
+    own, right = with_both(lambda: Segmenter().segment(SENTENCE))
+    assert own == right, f"divides a sentence as {own}, the runtime as {right}"
+    assert own.replace(" ", "") == SENTENCE and len(own.split()) > 1, f"divides a sentence as {own}"
+    return f"divides a sentence into {len(own.split())} words"
+
+
+USES = {"magika": magika, "silero": silero, "rapidocr": rapidocr, "khmersm": khmersm}
 
 
 def main():

@@ -67,6 +67,19 @@ class KilnSession:
         KilnSession.runs += 1
         return [numpy.load(self._file(name)) for name in names or [each.name for each in self._outputs]]
 
+    def processor_seconds(self, feeds, calls):
+        """What each of `calls` calls takes of the processor, in one thread, after run() had the same `feeds`."""
+        arguments = ", ".join(f"v{i}" for i, each in enumerate(self._inputs) if numpy.ndim(feeds[each.name]) > 0)
+        loads = [f"v{i} = {self._load(each.name)}" for i, each in enumerate(self._inputs) if numpy.ndim(feeds[each.name]) > 0]
+        self._ask("\n".join([*loads, f"print({quoted(READY)})"]), READY)
+        before = self._processor_time()
+        self._ask(f"for _ in range({calls}) {{ {self._function(feeds)}({arguments}) }}\nprint({quoted(ANSWERED)})", ANSWERED)
+        return (self._processor_time() - before) / calls
+
+    def _processor_time(self):
+        """Of the first thread of Kiln, which computes; kernels are compiled in others."""
+        return int(Path(f"/proc/{self._prompt.pid}/schedstat").read_text().split()[0]) * 1e-9
+
     def _function(self, feeds):
         """The name of the compiled function for the shapes of `feeds`."""
         key = tuple((name, value.shape if value.ndim else value.item()) for name, value in sorted(feeds.items()))
