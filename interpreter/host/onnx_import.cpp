@@ -65,8 +65,11 @@ Value run_onnx(Interpreter&, Args a) {
   onnx::Values inputs;
   for (const Value& each : a[1].as<Tuple>().items)
     inputs.push_back(each.is_none() ? onnx::Value() : onnx::Value(tensor_argument(each, "inputs")));
+  onnx::ImportOptions options = options_of(path);
+  for (const auto& [name, value] : entries_of(a[2], "fixed"))
+    options.fixed[name] = tensor_argument(value, "fixed");
   shadow::need_run();
-  const onnx::Values outputs = onnx::run_model(onnx::read_model_file(path), inputs, options_of(path));
+  const onnx::Values outputs = onnx::run_model(onnx::read_model_file(path), inputs, options);
   std::vector<Value> values;
   for (const onnx::Value& each : outputs) values.push_back(output_value(each));
   return values.size() == 1 ? values[0] : tuple_value(std::move(values));
@@ -81,10 +84,11 @@ constexpr NativeDef kNatives[] = {
      "inputs with known elements, such as shapes: the graph has no such arguments. Operators that Kiln does "
      "not know are one ValueError.",
      import_onnx},
-    {"run_onnx(path, *inputs)",
-     "What an ONNX model gives for these inputs: a tensor, or a tuple of several. Its nodes run one by one, "
-     "and no "
-     "graph is made, so that sizes may depend on elements.",
+    {"run_onnx(path, *inputs, fixed=none)",
+     "What an ONNX model gives for these inputs: a tensor, or a tuple of several. `fixed`, a dict of "
+     "tensors, "
+     "are inputs by their names; the others are given in order. Its nodes run one by one, and no graph is "
+     "made, so that sizes may depend on elements.",
      run_onnx},
 };
 

@@ -132,6 +132,9 @@ Tensors Recording::compute(const Op& op, Inputs inputs, const Attrs& attrs) {
 
 Tensors Recording::note(const Op& op, Inputs inputs, const Attrs& attrs) {
   const SizeScope::Reason reason(op.name());
+  // What is made of views, as `narrow`, is a view: what may be done with its result depends on its layout.
+  if (op.view == nullptr && op.decompose != nullptr && op.family == "shape")
+    return op.decompose(op, inputs, attrs);
   if (steps_.size() >= kMostNodes)
     throw OpError(ErrorKind::Value,
                   "the graph of the model has more than " + std::to_string(kMostNodes) + " nodes");
