@@ -12,11 +12,11 @@ Tensor scaled(const Tensor& x, const Attrs& attrs) {
   return scale == 1 ? ops::clone(x) : ops::to(x * scale, x.dtype());
 }
 
-// Throws OpError (Capture) where the graph is of several ranks, whose rows one rank has not.
+// Throws OpError (Value) where the graph is of several ranks, whose rows one rank has not.
 void need_rows(const Tensor& x, const Attrs& attrs, std::string_view name) {
   const Dim rows = attrs.get<Dim>(name);
   if (rows == x.size(0)) return;
-  throw OpError(ErrorKind::Capture,
+  throw OpError(ErrorKind::Value,
                 fmt::format("{}: in a model it is that of one rank, which has {} rows, not {}",
                             attrs.op()->name(), x.size(0), rows));
 }

@@ -19,7 +19,7 @@ std::int64_t unrolled_size(const Op& op, const Tensor& x, int back) {
   const std::int64_t size = x.size(x.rank() - 1 - back).fixed();
   if (size >= 1 && size <= kMostUnrolled) return size;
   throw OpError(
-      ErrorKind::Capture,
+      ErrorKind::Value,
       fmt::format("{}: a model has it unrolled over the sizes of its matrices, which must be 1 to {}, not {}",
                   op.name(), kMostUnrolled, size));
 }

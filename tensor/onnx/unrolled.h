@@ -11,7 +11,7 @@ namespace kiln::onnx_rules {
 // A number of nodes that runtimes load within seconds.
 inline constexpr std::int64_t kMostUnrolled = 32;
 
-// The size along the last dimension but `back`. Throws OpError (Capture) unless it is 1 to kMostUnrolled.
+// The size along the last dimension but `back`. Throws OpError (Value) unless it is 1 to kMostUnrolled.
 std::int64_t unrolled_size(const Op& op, const Tensor& x, int back);
 
 // Rows or columns [start, start + count) of matrices.
