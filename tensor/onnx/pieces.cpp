@@ -138,6 +138,8 @@ OnnxValues as_strided(const OnnxApplication& app) {
 }
 
 OnnxValues unfold(const OnnxApplication& app) {
+  if (app.rank(0) == 0)
+    return {app.gather(app.unsqueeze(app.input(0), {0}), places(app, 0, app.attrs.get<Dim>("size"), 1), 0)};
   if (app.rank(0) == 0) {  // one window of one element, or of none
     const OnnxValue line = app.unsqueeze(app.input(0), {0});
     return {app.slice(line, app.ints({0}), one(app, app.result().sizes[0]), 0)};

@@ -58,7 +58,7 @@ std::string difference(const Tensor& expected, const Tensor& got) {
   if (expected.dtype() != got.dtype() || expected.sizes() != got.sizes())
     return "types differ: " + testing::describe(expected) + ", " + testing::describe(got);
   const std::vector<long double> a = testing::elements(expected), b = testing::elements(got);
-  long double largest = 0;
+  long double largest = 1e-6L;  // below a part of this there is nothing but what rounding left
   for (const long double each : a) largest = std::max(largest, std::fabs(each));
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!(std::fabs(a[i] - b[i]) <= tolerance(expected.dtype()) * largest))
