@@ -36,8 +36,11 @@ class Rounds {
   // The orthogonal matrix that makes the elements of pairs in the symmetric x zero, and moves columns.
   Tensor rotation(const Tensor& x) const {
     const Dims last{x.rank() - 1};
-    const Tensor own = ops::sum(x * own_, last), shared = ops::sum(x * partner_, last) * 2.0;
-    const Tensor gap = (ops::flip(own, Dims{own.rank() - 1}) - own) * side_;
+    // Both of a pair must see the same numbers to the bit, or they turn by different angles.
+    const Dims place{x.rank() - 2};
+    const Tensor own = ops::sum(x * own_, last), above = ops::sum(x * partner_, last);
+    const Tensor shared = above + ops::flip(above, place);
+    const Tensor gap = (ops::flip(own, place) - own) * side_;
     const Tensor length = ops::abs(gap) + ops::sqrt(ops::square(gap) + ops::square(shared));
     const Tensor is_zero = ops::eq(length, number(0.0));
     const Tensor share = shared / ops::where(is_zero, number(1.0), length);
