@@ -90,12 +90,16 @@ Values max_pool(Call& call) {
   const Windows all = pool_windows(call, x);
   const bool ceil = call.integer("ceil_mode", 0) != 0;
   if (call.node().outputs.size() > 1) return max_pool_with_places(call, x, all, ceil);
-  if (is_plain(all, ceil) && is_float(x.dtype()))
-    return {apply("max_pool2d", {x},
+  if (all.rank() == 2 && !ceil && is_float(x.dtype())) {
+    // The row of the table pads both sides alike, by half a window at most.
+    const bool plain = is_plain(all, ceil);
+    const Tensor seen = plain ? x : padded(x, all.before, all.after, lowest(x.dtype()));
+    return {apply("max_pool2d", {seen},
                   {{"kernel_size", all.kernel},
                    {"stride", all.strides},
-                   {"padding", all.before},
+                   {"padding", plain ? all.before : Dims(2, 0)},
                    {"dilation", all.dilations}})};
+  }
   return {ops::amax(window_views(x, all, ceil, lowest(x.dtype())), window_dims(all))};
 }
 
