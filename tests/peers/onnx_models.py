@@ -67,7 +67,7 @@ def inputs_of(model, session, sizes, fixed):
             inputs[each.name] = random.random(shape, numpy.float32)
         else:
             kind = numpy.int32 if each.type == "tensor(int32)" else numpy.int64
-            inputs[each.name] = random.integers(0, 200, shape).astype(kind)
+            inputs[each.name] = random.integers(0, 50, shape).astype(kind)
     return inputs
 
 
