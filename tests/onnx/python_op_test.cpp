@@ -68,7 +68,7 @@ jit::Graph graph_of(jit::ProgramCall call) {
   jit::CustomFunction function = *jit::custom_function(*graph.nodes[0].op);
   function.program_call = std::make_shared<const jit::ProgramCall>(std::move(call));
   const auto op = jit::make_custom_op(std::move(function));
-  graph.own_ops = {op};
+  const auto ops_before = std::exchange(graph.own_ops, {op});  // nodes still name them
   for (jit::Node& node : graph.nodes) {
     if (!node.is_constant() && jit::custom_function(*node.op) != nullptr) node.op = op.get();
   }
