@@ -166,8 +166,12 @@ Record read(std::string_view bytes) {
     Record record;
     Reader().message(data_view(bytes.data(), bytes.size()), record);
     return record;
-  } catch (const protozero::exception& error) {
-    throw OpError(ErrorKind::Value, std::string("these bytes are no ONNX model: ") + error.what());
+  } catch (const protozero::end_of_buffer_exception&) {
+    throw OpError(ErrorKind::Value,
+                  "these bytes are no ONNX model: they end within a field, as of a file that was cut short");
+  } catch (const protozero::exception&) {
+    throw OpError(ErrorKind::Value,
+                  "these bytes are no ONNX model: they have a field of a form that protocol buffers lack");
   }
 }
 
