@@ -33,13 +33,13 @@ class Reader {
       switch (in.tag()) {
         case kTensorType:
           to.kind = TypeProto::Kind::Tensor;
-          tensor_type(in.get_view(), to);
+          tensor_type(bytes_of(in), to);
           break;
         case kSequenceType:
-          inner_type(in.get_view(), TypeProto::Kind::Sequence, to);
+          inner_type(bytes_of(in), TypeProto::Kind::Sequence, to);
           break;
         case kOptionalType:
-          inner_type(in.get_view(), TypeProto::Kind::Optional, to);
+          inner_type(bytes_of(in), TypeProto::Kind::Optional, to);
           break;
         default:
           to.kind = TypeProto::Kind::Other;
@@ -82,10 +82,26 @@ class Reader {
     return true;
   }
 
-  void value(pbf_reader& in, std::string& to) { to = in.get_string(); }
+  // Protozero trusts that a field has the form in which it is read.
+  static void require(const pbf_reader& in, protozero::pbf_wire_type form) {
+    if (in.wire_type() != form) throw protozero::unknown_pbf_wire_type_exception();
+  }
+  static data_view bytes_of(pbf_reader& in) {
+    require(in, protozero::pbf_wire_type::length_delimited);
+    return in.get_view();
+  }
+
+  void value(pbf_reader& in, std::string& to) {
+    const data_view bytes = bytes_of(in);
+    to.assign(bytes.data(), bytes.size());
+  }
   template <class Number>
     requires std::is_arithmetic_v<Number>
   void value(pbf_reader& in, Number& to) {
+    using Form = protozero::pbf_wire_type;
+    require(in, std::is_same_v<Number, float>    ? Form::fixed32
+                : std::is_same_v<Number, double> ? Form::fixed64
+                                                 : Form::varint);
     if constexpr (std::is_same_v<Number, float>)
       to = in.get_float();
     else if constexpr (std::is_same_v<Number, double>)
@@ -100,7 +116,9 @@ class Reader {
   template <class Enum>
     requires std::is_enum_v<Enum>
   void value(pbf_reader& in, Enum& to) {
-    to = static_cast<Enum>(in.get_int32());
+    std::int32_t number = 0;
+    value(in, number);
+    to = static_cast<Enum>(number);
   }
   template <class T>
   void value(pbf_reader& in, std::optional<T>& to) {
@@ -108,8 +126,8 @@ class Reader {
   }
   // A shape is a message of its own, with its sizes in field 1.
   void value(pbf_reader& in, std::vector<Dimension>& to) {
-    pbf_reader shape(in.get_view());
-    while (shape.next(1)) message(shape.get_view(), to.emplace_back());
+    pbf_reader shape(bytes_of(in));
+    while (shape.next(1)) message(bytes_of(shape), to.emplace_back());
   }
   template <class T>
   void value(pbf_reader& in, std::vector<T>& to) {
@@ -126,7 +144,7 @@ class Reader {
   template <class Record>
     requires std::is_class_v<Record>
   void value(pbf_reader& in, Record& to) {
-    message(in.get_view(), to);
+    message(bytes_of(in), to);
   }
 
   template <class T>

@@ -67,8 +67,6 @@ class Writer {
   // size: a nested writer leaves out a message without fields, which the shape of a scalar and an unknown
   // size are.
   static void value(pbf_writer& out, pbf_tag_type number, const std::vector<Dimension>& from) {
-    // By way of its bytes: a nested writer leaves out a message without fields, which here is a scalar's
-    // shape.
     std::string bytes;
     pbf_writer shape(bytes);
     for (const Dimension& dimension : from) value(shape, 1, dimension);

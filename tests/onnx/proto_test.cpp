@@ -126,6 +126,10 @@ TEST_CASE("Bytes that are no model are refused in words", "[proto]") {
   const std::string bytes = write_model(small_model());
   CHECK_THROWS_WITH(read_model(bytes.substr(0, bytes.size() - 3)), Catch::Contains("cut short"));
   CHECK_THROWS_AS(read_model("hello, this is a text"), OpError);
+  // The graph as a number, the version of the format as a text, a float as a varint.
+  CHECK_THROWS_WITH(read_model(std::string("\x38\x01", 2)), Catch::Contains("of a form"));
+  CHECK_THROWS_WITH(read_model(std::string("\x0a\x01x", 3)), Catch::Contains("of a form"));
+  CHECK_THROWS_WITH(read_tensor(std::string("\x20\x01", 2)), Catch::Contains("of a form"));
   ModelProto deep;
   deep.graph = nested(70);
   CHECK_THROWS_WITH(read_model(write_model(deep)), Catch::Contains("beyond 200 levels"));
