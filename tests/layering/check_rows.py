@@ -44,6 +44,8 @@ OTHER_WORDS = {
     "jit/graph/parse.cpp": "where",
     "jit/trace/view_origins.cpp": "shape",
     "repl/commands/looking.cpp": "full",
+    "repl/completion/words.cpp": "dot",  # a command
+    "repl/graphviz.cpp": "dot",  # a program
     "repl/commands/overview.cpp": "full",
     "repl/commands/pictures.cpp": "dot",
     "repl/index_type.cpp": "index",
