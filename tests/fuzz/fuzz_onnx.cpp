@@ -11,6 +11,7 @@
 #include "jit/graph/verify.h"
 #include "onnx/import/import.h"
 #include "tensor/error.h"
+#include "tests/onnx/records.h"
 
 namespace {
 
@@ -19,57 +20,28 @@ using namespace kiln::onnx;
 
 constexpr std::int64_t kBytes = std::int64_t{64} << 20;
 
-TensorProto numbers(const std::string& name, const std::vector<std::int64_t>& values) {
-  TensorProto proto;
-  proto.name = name;
-  proto.type = ElementType::Int64;
-  proto.dims = {static_cast<std::int64_t>(values.size())};
-  proto.int64s = values;
-  return proto;
-}
-
-NodeProto node(const std::string& type, std::vector<std::string> inputs, const std::string& output) {
-  NodeProto made;
-  made.op_type = type;
-  made.inputs = std::move(inputs);
-  made.outputs = {output};
-  return made;
-}
-
 ValueInfo image(const std::string& name) {
-  ValueInfo info;
-  info.name = name;
-  info.type.kind = TypeProto::Kind::Tensor;
-  info.type.element = ElementType::Float;
-  info.type.shape = std::vector<Dimension>{{1, ""}, {2, ""}, {std::nullopt, "n"}, {4, ""}};
-  return info;
+  return value_record(name, {size(1), size(2), open_size("n"), size(4)});
 }
 
 // A few nodes of many kinds, with shapes and counts among the constants.
 std::string small_model() {
-  ModelProto model;
-  model.ir_version = 9;
-  model.opsets = {{"", 20}};
-  GraphProto& graph = model.graph;
-  graph.name = "fuzzed";
-  graph.inputs = {image("x")};
-  graph.outputs = {image("y"), image("z")};
-  graph.initializers = {numbers("shape", {1, 2, -1, 4}),
-                        numbers("sizes", {2, 3}),
-                        numbers("axis", {1}),
-                        numbers("one", {1}),
-                        numbers("end", {3}),
-                        numbers("step", {1})};
-  graph.nodes = {node("Relu", {"x"}, "a"),
-                 node("Reshape", {"a", "shape"}, "b"),
-                 node("Unsqueeze", {"b", "axis"}, "c"),
-                 node("ReduceSum", {"c", "axis"}, "d"),
-                 node("ConstantOfShape", {"sizes"}, "e"),
-                 node("Expand", {"e", "sizes"}, "f"),
-                 node("Tile", {"f", "sizes"}, "g"),
-                 node("Slice", {"d", "one", "end", "axis", "step"}, "y"),
-                 node("Concat", {"f", "f"}, "z")};
-  graph.nodes.back().attributes = {AttributeProto::of("axis", std::int64_t{1})};
+  const AttributeProto axis = AttributeProto::of("axis", std::int64_t{1});
+  ModelProto model = model_record(
+      {image("x")},
+      {node_record("Relu", {"x"}, {"a"}), node_record("Reshape", {"a", "shape"}, {"b"}),
+       node_record("Unsqueeze", {"b", "axis"}, {"c"}), node_record("ReduceSum", {"c", "axis"}, {"d"}),
+       node_record("ConstantOfShape", {"sizes"}, {"e"}), node_record("Expand", {"e", "sizes"}, {"f"}),
+       node_record("Tile", {"f", "sizes"}, {"g"}),
+       node_record("Slice", {"d", "one", "end", "axis", "step"}, {"y"}),
+       node_record("Concat", {"f", "f"}, {"z"}, {axis})},
+      {image("y"), image("z")});
+  model.graph.initializers = {ints_record("shape", {1, 2, -1, 4}),
+                              ints_record("sizes", {2, 3}),
+                              ints_record("axis", {1}),
+                              ints_record("one", {1}),
+                              ints_record("end", {3}),
+                              ints_record("step", {1})};
   return write_model(model);
 }
 

@@ -13,6 +13,7 @@
 #include "onnx/import/import.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tests/onnx/records.h"
 
 using namespace kiln;
 using namespace kiln::onnx;
@@ -31,64 +32,16 @@ std::vector<float> elements(const Tensor& x) {
   return {view.as<float>(), view.as<float>() + x.numel().known()};
 }
 
-TensorProto weight(const std::string& name, const std::vector<std::int64_t>& dims,
-                   const std::vector<float>& values) {
-  TensorProto proto;
-  proto.name = name;
-  proto.type = ElementType::Float;
-  proto.dims = dims;
-  proto.floats = values;
-  return proto;
-}
-
-TensorProto numbers(const std::string& name, const std::vector<std::int64_t>& values) {
-  TensorProto proto;
-  proto.name = name;
-  proto.type = ElementType::Int64;
-  proto.dims = {static_cast<std::int64_t>(values.size())};
-  proto.int64s = values;
-  return proto;
-}
-
-ValueInfo value(const std::string& name, std::vector<Dimension> sizes,
-                ElementType type = ElementType::Float) {
-  ValueInfo info;
-  info.name = name;
-  info.type.kind = TypeProto::Kind::Tensor;
-  info.type.element = type;
-  info.type.shape = std::move(sizes);
-  return info;
-}
-
-Dimension size(std::int64_t number) { return {number, ""}; }
-Dimension open_size(const std::string& name) { return {std::nullopt, name}; }
-
-NodeProto node(const std::string& type, std::vector<std::string> inputs, std::vector<std::string> outputs,
-               std::vector<AttributeProto> attributes = {}) {
-  NodeProto made;
-  made.op_type = type;
-  made.inputs = std::move(inputs);
-  made.outputs = std::move(outputs);
-  made.attributes = std::move(attributes);
-  return made;
-}
-
 ModelProto model(std::vector<ValueInfo> inputs, std::vector<NodeProto> nodes, const std::string& output) {
-  ModelProto made;
-  made.ir_version = 9;
-  made.opsets = {{"", 20}};
-  made.graph.name = "g";
-  made.graph.inputs = std::move(inputs);
-  made.graph.nodes = std::move(nodes);
-  made.graph.outputs = {value(output, {})};
-  return made;
+  return model_record(std::move(inputs), std::move(nodes), {value_record(output, {})});
 }
 
 // x [n, 2] times a weight and a bias.
 ModelProto linear_model() {
-  ModelProto made = model({value("x", {open_size("n"), size(2)})},
-                          {node("Gemm", {"x", "w", "b"}, {"h"}), node("Relu", {"h"}, {"y"})}, "y");
-  made.graph.initializers = {weight("w", {2, 2}, {1, 2, 3, 4}), weight("b", {2}, {0.5F, -100})};
+  ModelProto made =
+      model({value_record("x", {open_size("n"), size(2)})},
+            {node_record("Gemm", {"x", "w", "b"}, {"h"}), node_record("Relu", {"h"}, {"y"})}, "y");
+  made.graph.initializers = {floats_record("w", {2, 2}, {1, 2, 3, 4}), floats_record("b", {2}, {0.5F, -100})};
   return made;
 }
 
@@ -136,12 +89,12 @@ TEST_CASE("the joint graph of an imported model has gradients of its weights", "
 
 TEST_CASE("shapes that a model computes fold to numbers and symbols", "[onnx]") {
   ModelProto given =
-      model({value("x", {open_size("n"), size(2), size(3)})},
-            {node("Shape", {"x"}, {"s"}), node("Gather", {"s", "zero"}, {"n"}),
-             node("Concat", {"n", "minus"}, {"to"}, {AttributeProto::of("axis", std::int64_t{0})}),
-             node("Reshape", {"x", "to"}, {"y"})},
+      model({value_record("x", {open_size("n"), size(2), size(3)})},
+            {node_record("Shape", {"x"}, {"s"}), node_record("Gather", {"s", "zero"}, {"n"}),
+             node_record("Concat", {"n", "minus"}, {"to"}, {AttributeProto::of("axis", std::int64_t{0})}),
+             node_record("Reshape", {"x", "to"}, {"y"})},
             "y");
-  given.graph.initializers = {numbers("zero", {0}), numbers("minus", {-1})};
+  given.graph.initializers = {ints_record("zero", {0}), ints_record("minus", {-1})};
   const Imported made = import_model(given, {});
   CHECK(made.graph.nodes.size() == 1);
   CHECK(jit::to_string(made.graph.values.back().type) == "f32[n, 6]");
@@ -152,15 +105,15 @@ TEST_CASE("shapes that a model computes fold to numbers and symbols", "[onnx]") 
 
 TEST_CASE("loops on constants unroll, and branches on constants are chosen", "[onnx]") {
   GraphProto body;
-  body.inputs = {value("i", {}, ElementType::Int64), value("c", {}, ElementType::Bool),
-                 value("a", {size(2)})};
-  body.nodes = {node("Identity", {"c"}, {"d"}), node("Add", {"a", "a"}, {"b"})};
-  body.outputs = {value("d", {}), value("b", {}), value("b", {})};
+  body.inputs = {value_record("i", {}, ElementType::Int64), value_record("c", {}, ElementType::Bool),
+                 value_record("a", {size(2)})};
+  body.nodes = {node_record("Identity", {"c"}, {"d"}), node_record("Add", {"a", "a"}, {"b"})};
+  body.outputs = {value_record("d", {}), value_record("b", {}), value_record("b", {})};
   ModelProto given =
-      model({value("x", {size(2)})},
-            {node("Loop", {"three", "", "x"}, {"y", "all"}, {AttributeProto::of("body", body)})}, "y");
-  given.graph.outputs.push_back(value("all", {}));
-  given.graph.initializers = {numbers("three", {3})};
+      model({value_record("x", {size(2)})},
+            {node_record("Loop", {"three", "", "x"}, {"y", "all"}, {AttributeProto::of("body", body)})}, "y");
+  given.graph.outputs.push_back(value_record("all", {}));
+  given.graph.initializers = {ints_record("three", {3})};
   const Imported made = import_model(given, {});
   const Tensors results = run(made, {floats({2}, {1, 2})});
   CHECK(elements(results[0]) == std::vector<float>{8, 16});
@@ -168,8 +121,8 @@ TEST_CASE("loops on constants unroll, and branches on constants are chosen", "[o
 }
 
 TEST_CASE("functions of a model are inlined, with the attributes of their callers", "[onnx]") {
-  ModelProto given =
-      model({value("x", {size(2)})}, {node("Leak", {"x"}, {"y"}, {AttributeProto::of("slope", 0.5F)})}, "y");
+  ModelProto given = model({value_record("x", {size(2)})},
+                           {node_record("Leak", {"x"}, {"y"}, {AttributeProto::of("slope", 0.5F)})}, "y");
   given.graph.nodes[0].domain = "own";
   FunctionProto function;
   function.name = "Leak";
@@ -181,26 +134,27 @@ TEST_CASE("functions of a model are inlined, with the attributes of their caller
   AttributeProto reference;
   reference.name = "alpha";
   reference.reference = "slope";
-  function.nodes = {node("LeakyRelu", {"a"}, {"b"}, {reference})};
+  function.nodes = {node_record("LeakyRelu", {"a"}, {"b"}, {reference})};
   given.functions = {function};
   CHECK(elements(run(import_model(given, {}), {floats({2}, {-4, 2})})[0]) == std::vector<float>{-2, 2});
-  given.functions[0].nodes = {node("Leak", {"a"}, {"b"})};
+  given.functions[0].nodes = {node_record("Leak", {"a"}, {"b"})};
   given.functions[0].nodes[0].domain = "own";
   CHECK(refusal(given) == "own.Leak: graphs and functions of the model call each other beyond 64 levels");
 }
 
 TEST_CASE("what an import refuses is one sentence", "[onnx]") {
   const auto of = [](std::vector<NodeProto> nodes) {
-    return model({value("x", {size(2)})}, std::move(nodes), "y");
+    return model({value_record("x", {size(2)})}, std::move(nodes), "y");
   };
-  CHECK(refusal(of({node("Foo", {"x"}, {"a"}), node("Foo", {"a"}, {"b"}), node("Bar", {"b"}, {"y"})})) ==
+  CHECK(refusal(of({node_record("Foo", {"x"}, {"a"}), node_record("Foo", {"a"}, {"b"}),
+                    node_record("Bar", {"b"}, {"y"})})) ==
         "the model has operators that Kiln does not know: Foo (2 times), Bar");
-  CHECK(refusal(of({node("Relu", {"z"}, {"y"})})) == "Relu: no node before it gives its input 'z'");
-  CHECK(refusal(of({node("Relu", {"x"}, {"z"})})) == "no node gives the output 'y' of the graph 'g'");
-  CHECK(refusal(of({node("NonZero", {"x"}, {"y"})})) ==
+  CHECK(refusal(of({node_record("Relu", {"z"}, {"y"})})) == "Relu: no node before it gives its input 'z'");
+  CHECK(refusal(of({node_record("Relu", {"x"}, {"z"})})) == "no node gives the output 'y' of the graph 'g'");
+  CHECK(refusal(of({node_record("NonZero", {"x"}, {"y"})})) ==
         "NonZero: the size of a result of nonzero depends on data: they follow the input 'x'");
-  ModelProto huge = of({node("ConstantOfShape", {"n"}, {"y"})});
-  huge.graph.initializers = {numbers("n", {1'000'000'000'000})};
+  ModelProto huge = of({node_record("ConstantOfShape", {"n"}, {"y"})});
+  huge.graph.initializers = {ints_record("n", {1'000'000'000'000})};
   CHECK(refusal(huge).find("takes more memory than an import may") != std::string::npos);
   ModelProto wrong = linear_model();
   wrong.graph.initializers[0].dims = {1'000'000, 1'000'000};
