@@ -32,7 +32,8 @@ struct Message {
 /// Length, kind, length of the key, key, value. Numbers are little-endian of 32 bits.
 std::string encode(const Message& message);
 
-/// "0 1 3" as numbers, up to what is none, and back.
+/// The numbers of a text such as "0 1 3", which end at the first word that is no number; and the text of
+/// numbers.
 std::vector<int> parse_numbers(const std::string& text);
 std::string number_text(const std::vector<int>& numbers);
 

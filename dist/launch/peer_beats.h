@@ -22,9 +22,9 @@ class PeerBeats {
   /// object's: with each sign of life while there are some, and once when there are none again.
   using Report = std::function<void(const std::vector<int>& unheard)>;
 
-  /// `socket` is of `bind_datagrams`, `peers` has the address "host:port" of each other rank. Whoever does
-  /// not know `token` is not heard, and a peer that was never heard counts as one that cannot be: networks
-  /// may carry no datagrams. Throws std::runtime_error.
+  /// `socket` is of `bind_datagrams`, `peers` has the address "host:port" of each other rank. Datagrams
+  /// without `token` are passed over. A peer that was never heard is not reported: the network between may
+  /// carry no datagrams. Throws std::runtime_error.
   PeerBeats(Descriptor socket, const std::map<int, std::string>& peers, int rank, const std::string& token,
             Report report);
   ~PeerBeats();

@@ -72,11 +72,12 @@ class Call {
   SmallVector<Tensor, 4> became_;
   Tensors written_;             // the values of writes that are still to be done
   std::size_t next_write_ = 0;  // of these
-  // Instructions from the first to the last that computes gradients, while somebody looks; else none.
+  // While a timeline is recorded: the first and the last instruction that computes gradients. SIZE_MAX where
+  // the program has none, and where no timeline is recorded.
   std::size_t first_gradient_ = SIZE_MAX, last_gradient_ = SIZE_MAX;
   std::optional<BackwardSpan> computes_gradients_;
-  std::optional<HeldInterrupts>
-      since_write_;  // a graph that writes as it goes is not cut after its first write
+  // A graph that writes as it goes is not cut after its first write.
+  std::optional<HeldInterrupts> since_write_;
 };
 
 }  // namespace kiln::jit

@@ -39,7 +39,7 @@ struct ExportProblem {
 struct Export {
   ModelProto model;
   std::vector<ExportProblem> problems;  // all there are; with any, the model is not whole
-  std::vector<std::string> notes;       // what whoever exports should know, one sentence each
+  std::vector<std::string> notes;       // what the user should know of the model, one sentence each
 };
 
 // The model of a graph without writes. `stored` has a tensor for each input of the graph that is to be part

@@ -1,4 +1,4 @@
-// The generator of random numbers in integer operators, so that whoever runs a model draws Kiln's numbers.
+// Owns the generator of random numbers in integer operators, so that a runtime draws Kiln's numbers.
 #include "tensor/philox.h"
 #include "onnx/export/model_writer.h"
 #include "tensor/functions.h"

@@ -27,7 +27,8 @@ struct PythonOpUse {
 NodeProto python_op(const jit::CustomFunction& function, const PythonOpUse& use);
 NodeProto python_op_grad(const jit::CustomFunction& function, const PythonOpUse& use);
 
-// Writes an application, or the backward body of one (jit/graph/custom.h: `KeptBackward`). Throws likewise.
+// Writes an application, or the backward body of one (jit/graph/custom.h: `KeptBackward`). Throws
+// what `python_op` throws.
 OnnxValues write_python_op(Scope& scope, const jit::CustomFunction& function, const jit::Graph& graph,
                            const jit::Node& node, const OnnxValues& operands);
 

@@ -46,8 +46,8 @@ class Scope final : public OnnxNodes {
   void give_symbol(const std::string& symbol, std::string value) {
     symbols_[symbol] = {std::move(value), -1};
   }
-  // Symbols that were asked for and that nothing shows, with the names of the values that stand for them,
-  // which whoever uses the scope gives as further inputs.
+  // Symbols that were asked for and are the size of no input, with the names of the values that stand for
+  // them. The caller makes these values further inputs of the model or function.
   const std::vector<std::pair<std::string, std::string>>& missing_symbols() const { return missing_; }
   // Makes `value` the result called `name`.
   void name_result(const std::string& name, const OnnxValue& value);

@@ -5,61 +5,48 @@
 namespace kiln::onnx {
 namespace {
 
-AttributeProto named(std::string name, AttributeProto::Kind kind) {
+// An attribute whose value is `member`.
+template <class T>
+AttributeProto made(std::string name, AttributeProto::Kind kind, T AttributeProto::* member, T value) {
   AttributeProto attribute;
   attribute.name = std::move(name);
   attribute.kind = kind;
+  attribute.*member = std::move(value);
   return attribute;
 }
 
 }  // namespace
 
 AttributeProto AttributeProto::of(std::string name, std::int64_t value) {
-  AttributeProto attribute = named(std::move(name), Kind::Int);
-  attribute.i = value;
-  return attribute;
+  return made(std::move(name), Kind::Int, &AttributeProto::i, value);
 }
 
 AttributeProto AttributeProto::of(std::string name, float value) {
-  AttributeProto attribute = named(std::move(name), Kind::Float);
-  attribute.f = value;
-  return attribute;
+  return made(std::move(name), Kind::Float, &AttributeProto::f, value);
 }
 
 AttributeProto AttributeProto::of(std::string name, std::string value) {
-  AttributeProto attribute = named(std::move(name), Kind::String);
-  attribute.s = std::move(value);
-  return attribute;
+  return made(std::move(name), Kind::String, &AttributeProto::s, std::move(value));
 }
 
 AttributeProto AttributeProto::of(std::string name, std::vector<std::int64_t> values) {
-  AttributeProto attribute = named(std::move(name), Kind::Ints);
-  attribute.ints = std::move(values);
-  return attribute;
+  return made(std::move(name), Kind::Ints, &AttributeProto::ints, std::move(values));
 }
 
 AttributeProto AttributeProto::of(std::string name, std::vector<float> values) {
-  AttributeProto attribute = named(std::move(name), Kind::Floats);
-  attribute.floats = std::move(values);
-  return attribute;
+  return made(std::move(name), Kind::Floats, &AttributeProto::floats, std::move(values));
 }
 
 AttributeProto AttributeProto::of(std::string name, std::vector<std::string> values) {
-  AttributeProto attribute = named(std::move(name), Kind::Strings);
-  attribute.strings = std::move(values);
-  return attribute;
+  return made(std::move(name), Kind::Strings, &AttributeProto::strings, std::move(values));
 }
 
 AttributeProto AttributeProto::of(std::string name, TensorProto value) {
-  AttributeProto attribute = named(std::move(name), Kind::Tensor);
-  attribute.tensors.push_back(std::move(value));
-  return attribute;
+  return made(std::move(name), Kind::Tensor, &AttributeProto::tensors, {std::move(value)});
 }
 
 AttributeProto AttributeProto::of(std::string name, GraphProto value) {
-  AttributeProto attribute = named(std::move(name), Kind::Graph);
-  attribute.graphs.push_back(std::move(value));
-  return attribute;
+  return made(std::move(name), Kind::Graph, &AttributeProto::graphs, {std::move(value)});
 }
 
 const AttributeProto* NodeProto::find(std::string_view attribute) const {
