@@ -78,7 +78,8 @@ TEST_CASE("each kind of error has a code for the rest of it", "[codes]") {
 
 TEST_CASE("no error of the tests of errors is only of a kind", "[codes]") {
   int errors = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(KILN_TEST_DIR) + "/errors")) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(KILN_TEST_DIR) / "errors")) {
     if (entry.path().extension() != ".expected") continue;
     const auto [kind, message] = first_error(entry.path());
     INFO(entry.path() << " " << kind << ": " << message);
