@@ -1,6 +1,8 @@
 #include "jit/graph/on_device.h"
 
+#include "jit/graph/custom.h"
 #include "jit/graph/rewrite.h"
+#include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 
 namespace kiln::jit {
@@ -36,6 +38,12 @@ Graph on_device(const Graph& graph, Device device) {
       continue;
     }
     move_attrs(moved, device);
+    // Some results are on the host wherever the operands are: the token of a collective. The interpreter
+    // alone knows what its own functions give.
+    if (moved.op != &interpreted_op()) {
+      const Inferred inferred = infer_types(rewriter.graph, moved);
+      for (std::size_t k = 0; k < types.size(); ++k) types[k].device = inferred.types[k].device;
+    }
     const std::vector<ValueId> made = rewriter.append(std::move(moved), std::move(types));
     for (std::size_t k = 0; k < made.size(); ++k) rewriter.map(node.outputs[k], made[k]);
   }
