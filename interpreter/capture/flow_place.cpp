@@ -60,9 +60,10 @@ class Arrival {
   }
 
   std::optional<Next> hit(FlowEntry& entry, const FlowInputs& inputs) {
+    ++place_.hits;
+    follow_outer();
     if (!checking() || shadow::active()) return run(entry, inputs);
-    const bool is_due = std::has_single_bit(static_cast<std::uint64_t>(++place_.hits));
-    if (!is_due) return std::nullopt;
+    if (!std::has_single_bit(static_cast<std::uint64_t>(place_.hits))) return std::nullopt;
     const Region region{vm_.frame(), loop_.top, loop_.end};
     const auto tell = [&](const std::string& difference) {
       tell_difference(vm_.interpreter(), "the loop " + entry.loop.graph->name, difference);
@@ -71,7 +72,6 @@ class Arrival {
   }
 
   Next run(FlowEntry& entry, const FlowInputs& inputs) {
-    ++place_.hits;
     if (is_time_for_trial()) place_.trial.emplace().arrive();
     Frame* const frame = vm_.frame();
     const FlowRun done = run_flow(vm_, entry, inputs);
@@ -80,7 +80,6 @@ class Arrival {
       place_.trial->arrive();
     }
     count_short(entry, done);
-    follow_outer();
     vm_.check_interrupt();
     // The instruction that the flow could not do is the interpreter's. Elsewhere other marks may stand.
     return frame->place() == loop_.top ? Next::Interpret : Next::Dispatch;
