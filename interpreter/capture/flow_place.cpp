@@ -11,6 +11,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
+#include "jit/passes/run_recipe.h"
 #include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
@@ -150,9 +151,12 @@ class Arrival {
                                reading.span.file->locate(reading.span.begin).line));
       return false;
     }
-    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty())
-      throw InternalError("the flow graph of " + reading.flow->graph->name + " is wrong: " + fault + "\n" +
-                          jit::to_string(*reading.flow->graph));
+    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
+      const std::string graph = jit::to_string(*reading.flow->graph);
+      if (jit::verifies_passes()) throw InternalError("a flow graph is wrong: " + fault + "\n" + graph);
+      failed("its flow graph is wrong, which is a mistake of Kiln: " + fault);
+      return false;
+    }
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
     return take_pending();
   }
