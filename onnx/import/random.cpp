@@ -10,7 +10,7 @@ Values dropout(Call& call) {
   const Tensor x = call.x(0);
   const double ratio = call.opset() >= 12 ? call.number(1, 0.5) : call.real("ratio", 0.5);
   const bool trains = call.opset() >= 12 && call.has(2) && call.number(2, 0) != 0;
-  const Tensor all = ops::full(x.sizes(), Tensor::number(true), DType::Bool, Device{});
+  const Tensor all = ops::full(x.sizes(), Tensor::number(true), DType::Bool);
   if (!trains || ratio == 0) return {x, all};
   const Tensor kept = ops::ge(apply("rand_like", {ops::to(x, DType::F32)}), scalar(ratio, DType::F32));
   return {ops::to(ops::where(kept, x / (1 - ratio), scalar(0, x.dtype())), x.dtype()), kept};
@@ -22,7 +22,7 @@ DType dtype_asked(Call& call, DType otherwise) {
 }
 
 Tensor drawn(Call& call, const Dims& sizes, DType dtype, bool is_normal) {
-  const Tensor memory = ops::zeros(sizes, dtype, Device{});
+  const Tensor memory = ops::zeros(sizes, dtype);
   if (is_normal)
     return apply("normal_functional", {memory},
                  {{"mean", call.real("mean", 0)}, {"std", call.real("scale", 1)}});
