@@ -109,6 +109,15 @@ bool is_initializer(const ModelProto& model, const std::string& name) {
                      [&](const TensorProto& each) { return each.name == name; });
 }
 
+// Draws of a model that Kiln exported follow the process's generator, unless the call or the import says
+// where the model's own is.
+void choose_generator(const ModelProto& model, const NameScope& given, Evaluator& evaluator) {
+  for (const char* const name : {"seed", "draw"}) {
+    if (given.find(name) != nullptr || !is_initializer(model, name)) return;
+  }
+  evaluator.draw_from_generator();
+}
+
 [[noreturn]] void explain(const UnknownElements& error) {
   std::string names, example;
   for (const std::string& each : error.follows()) {
@@ -215,6 +224,7 @@ Imported import_at(const ModelProto& model, const ImportOptions& options, std::i
   try {
     for (const auto& [input, dims] : arguments)
       scope.set(input->name, recording.add_argument(input->name, dtype_of(input->type.element), dims));
+    choose_generator(model, scope, evaluator);
     add_initializers(model, options, &recording, scope);
     Imported made = recorded(evaluator, model, options, scope);
     check_guards(run, arguments);
@@ -269,6 +279,7 @@ Values run_model(const ModelProto& model, const Values& inputs, const ImportOpti
       throw OpError(ErrorKind::Value, "the input '" + input.name + "' of the model is missing");
     }
   }
+  choose_generator(model, scope, evaluator);
   if (next < inputs.size())
     throw OpError(ErrorKind::Value, "the model takes the inputs " + names_of(model.graph.inputs) +
                                         ", and is given " + std::to_string(inputs.size() - next) +
