@@ -22,6 +22,9 @@ constexpr KernelLimits kLimits{
     .column_elements = 1 << 20,
     .short_row = kInterleavedRow,
     .few_rows = 8,
+    // Zen 4, f64: stencils of 5 loads and 5 additions, and what reads them, with and without the value
+    // between.
+    .passing = {.near_bytes = 512 * 1024, .near = 8, .far_bytes = 16 << 20, .far = 16, .memory = 60},
 };
 
 // Setting a module of LLVM up costs as much as compiling one or two nests does.
