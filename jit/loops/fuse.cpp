@@ -19,9 +19,12 @@ namespace {
 
 class Grouper {
  public:
-  Grouper(const Graph& graph, bool with_reasons)
+  // `limited`, by node: does the limit on tensors hold for the nodes that it is joined with, while more may
+  // join?
+  Grouper(const Graph& graph, bool with_reasons, const std::vector<bool>& limited)
       : graph_(graph),
         with_reasons_(with_reasons),
+        limited_(limited),
         products_(graph),
         producers_(graph.producers()),
         readers_(graph.nodes.size()),
@@ -55,6 +58,15 @@ class Grouper {
     }
     collect();
     return std::move(fusion_);
+  }
+  // The nodes of kernels that read and make more tensors than one may, after `run`.
+  std::vector<int> in_too_many_tensors() {
+    std::vector<int> found;
+    for (const std::vector<int>& nodes : members_) {
+      if (nodes.size() > 1 && has_too_many_tensors(nodes[0], nodes[0]))
+        found.insert(found.end(), nodes.begin(), nodes.end());
+    }
+    return found;
   }
 
  private:
@@ -136,7 +148,8 @@ class Grouper {
     if (reads_own(from, to)) return "it reads at computed places what the same kernel makes";
     if (const std::string_view why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
-    if (work(from) + work(to) > limits(from).work || values_of(from, to) > limits(from).values) {
+    if (work(from) + work(to) > limits(from).work || is_limited_here(from, to) ||
+        count_failing(from, to) > kMostFailures) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
@@ -187,9 +200,18 @@ class Grouper {
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
-      if (is_gather(each)) return node(each).op->may_fail();
-      return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
+      return is_gather(each) ? node(each).op->may_fail() : may_fail_for_an_element(each);
     });
+  }
+  bool may_fail_for_an_element(int place) const {
+    return node(place).op->pointwise != nullptr && !node(place).op->pointwise->failure.empty();
+  }
+  int count_failing(int from, int to) const {
+    const auto count = [this](int of) {
+      return std::count_if(members(of).begin(), members(of).end(),
+                           [this](int each) { return may_fail_for_an_element(each); });
+    };
+    return static_cast<int>(count(from) + count(to));
   }
   bool is_gather(int place) const { return is_gather_load(graph_, node(place)); }
   // Does a gather load read a result of its own group? Its operands must be in memory when the kernel begins.
@@ -283,12 +305,17 @@ class Grouper {
     // A part within a part: the kernel copies the elements around the inner part, and converts the value
     // once.
     if (is_placed && type_of(source).dtype != type_of(node(place).outputs[0]).dtype) return;
-    if (device(from) != device(place) || values_of(from, place) > limits(from).values) return;
+    if (device(from) != device(place) || is_limited_here(from, place)) return;
     if (lies_between(from, place)) return;
     merge(from, place, space(from));
   }
   bool is_kept(ValueId id) const { return kept_.contains(id); }
 
+  bool has_too_many_tensors(int from, int to) { return values_of(from, to) > limits(from).values; }
+  bool is_limited_here(int from, int to) {
+    return any_member(from, to, [this](int each) { return limited_[static_cast<std::size_t>(each)]; }) &&
+           has_too_many_tensors(from, to);
+  }
   // The most tensors that one kernel of both would read and write.
   std::size_t values_of(int from, int to) {
     enum : std::uint8_t { kRead = 1, kMade = 2 };
@@ -468,6 +495,7 @@ class Grouper {
 
   const Graph& graph_;
   bool with_reasons_;
+  const std::vector<bool>& limited_;
   ProductsBefore products_;
   std::string sentence_;            // the latest reason with numbers in it
   std::vector<std::uint8_t> uses_;  // by value: its uses in the kernel at hand; else 0
@@ -488,7 +516,21 @@ class Grouper {
 
 }  // namespace
 
-Fusion find_groups(const Graph& graph, bool with_reasons) { return Grouper(graph, with_reasons).run(); }
+// A long chain reads and makes many tensors until its last nodes have joined, and few then. So the limit on
+// them is first left out. It holds from the start for nodes that came to too many without it.
+Fusion find_groups(const Graph& graph, bool with_reasons) {
+  std::vector<bool> limited(graph.nodes.size(), false);
+  while (true) {
+    Grouper grouper(graph, with_reasons, limited);
+    Fusion fusion = grouper.run();
+    bool is_new = false;
+    for (const int each : grouper.in_too_many_tensors()) {
+      is_new = is_new || !limited[static_cast<std::size_t>(each)];
+      limited[static_cast<std::size_t>(each)] = true;
+    }
+    if (!is_new) return fusion;
+  }
+}
 
 CodeLines fusion_lines(const Graph& graph, const Fusion& fusion) {
   const std::vector<std::string> names = value_names(graph);
