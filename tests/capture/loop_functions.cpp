@@ -94,8 +94,8 @@ void LoopWriter::begin_locals(Block& block) {
   declare("y", Kind::Vector, "n");
   declare("acc", Kind::Element);
   if (random_.chance(25)) {
-    line(block, "t2 = a.clone()");
-    declare("t2", Kind::Matrix, "n", "m");
+    line(block, "twin = a.clone()");
+    declare("twin", Kind::Matrix, "n", "m");
   }
   if (!random_.chance(30)) return;
   const std::string name = fresh("c");
@@ -153,11 +153,15 @@ std::string LoopWriter::tensor_argument(const Local& parameter, int n, int m, bo
     default:
       text = is_matrix ? fmt::format("{}({}, {})", of, rows, columns) : fmt::format("{}(1, {})[0]", of, rows);
   }
-  if (!random_.chance(45)) return text;
+  return text + (random_.chance(95) ? dtype_ : dtype_of_call(is_integer));
+}
+
+std::string LoopWriter::dtype_of_call(bool is_integer) {
+  if (!random_.chance(50)) return "";
   const std::string dtype =
       is_integer ? pick({"i32", "u8", "i16", "i8", "i64"}) : pick({"f64", "f64", "f16", "bf16"});
   form("argument of " + dtype);
-  return text + ".to(" + dtype + ")";
+  return ".to(" + dtype + ")";
 }
 
 std::string LoopWriter::argument(const Local& parameter, int n, int m, bool is_integer) {
@@ -197,10 +201,11 @@ void LoopWriter::call_of(const Callable& f, int n, int m) {
   const std::string kept = fresh("t"), row = fresh("t");
   std::string arguments;
   const bool shares = random_.chance(15);
+  dtype_ = dtype_of_call(f.is_integer);
   if (shares) {
     form("arguments that share memory");
     const char* const of = f.is_integer ? "letters" : "noise";
-    top(fmt::format("{} = {}({}, {})", kept, of, n + 1, m));
+    top(fmt::format("{} = {}({}, {}){}", kept, of, n + 1, m, dtype_));
   } else {
     top(fmt::format("{} = {}", kept, tensor_argument(f.parameters[0], n, m, f.is_integer)));
     top(fmt::format("{} = {}", row, tensor_argument(f.parameters[1], n, m, f.is_integer)));
