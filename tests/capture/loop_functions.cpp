@@ -44,7 +44,7 @@ void LoopWriter::function() {
                                   {"xs", Kind::Vectors, "m"},
                                   {"q", is_integer_ ? Kind::Int : Kind::Float}};
   for (const Local& each : others) {
-    if (random_.chance(40)) f.parameters.push_back(each);
+    if (random_.chance(50)) f.parameters.push_back(each);
   }
   std::string names;
   for (const Local& each : f.parameters) names += (names.empty() ? "" : ", ") + each.text;
@@ -55,11 +55,11 @@ void LoopWriter::function() {
   line(made.body, "(n, m) = a.shape");
   if (!is_integer_ && random_.chance(25)) record_gradients(made.body, f.parameters);
   begin_locals(made.body);
-  for (int k = 1 + random_.below(2); k > 0; --k) {
+  for (int k = random_.chance(30) ? 2 : 1; k > 0; --k) {
     if (random_.chance(30)) statement(made.body, 0);
     random_.chance(15) ? attempt(made.body, 2) : loop(made.body, 2);
   }
-  if (random_.chance(20)) loop(made.body, 1);
+  if (random_.chance(60)) textbook(made.body);
   end_function(made.body);
   in_function_ = false;
   closures_.clear();
@@ -239,7 +239,8 @@ void LoopWriter::top_loop() {
   top(fmt::format("n = {0}; m = {1}; a = {2}({0}, {1}); v = {2}(1, {0})[0]", n, m, of));
   top(fmt::format("ks = [3, 1, 2]; xs = list({}(2, {}).unbind(0))", of, m));
   begin_locals(program_.statements);
-  for (int k = 1 + random_.below(2); k > 0; --k) loop(program_.statements, 2);
+  random_.chance(30) ? textbook(program_.statements) : loop(program_.statements, 2);
+  loop(program_.statements, 2);
   closures_.clear();
 }
 

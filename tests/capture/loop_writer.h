@@ -97,6 +97,7 @@ class LoopWriter {
   Statement while_on_values(Block& block);
   Statement item_head();
   Statement pair_head();
+  void textbook(Block& block);  // loop_textbook.cpp
 
   // ---- Functions and calls of them (loop_functions.cpp) ----
   struct Callable {
