@@ -44,7 +44,7 @@ void LoopWriter::function() {
                                   {"xs", Kind::Vectors, "m"},
                                   {"q", is_integer_ ? Kind::Int : Kind::Float}};
   for (const Local& each : others) {
-    if (random_.chance(40)) f.parameters.push_back(each);
+    if (random_.chance(50)) f.parameters.push_back(each);
   }
   std::string names;
   for (const Local& each : f.parameters) names += (names.empty() ? "" : ", ") + each.text;
@@ -55,11 +55,11 @@ void LoopWriter::function() {
   line(made.body, "(n, m) = a.shape");
   if (!is_integer_ && random_.chance(25)) record_gradients(made.body, f.parameters);
   begin_locals(made.body);
-  for (int k = 1 + random_.below(2); k > 0; --k) {
+  for (int k = random_.chance(30) ? 2 : 1; k > 0; --k) {
     if (random_.chance(30)) statement(made.body, 0);
     random_.chance(15) ? attempt(made.body, 2) : loop(made.body, 2);
   }
-  if (random_.chance(20)) loop(made.body, 1);
+  if (random_.chance(60)) textbook(made.body);
   end_function(made.body);
   in_function_ = false;
   closures_.clear();
@@ -94,8 +94,8 @@ void LoopWriter::begin_locals(Block& block) {
   declare("y", Kind::Vector, "n");
   declare("acc", Kind::Element);
   if (random_.chance(25)) {
-    line(block, "t2 = a.clone()");
-    declare("t2", Kind::Matrix, "n", "m");
+    line(block, "twin = a.clone()");
+    declare("twin", Kind::Matrix, "n", "m");
   }
   if (!random_.chance(30)) return;
   const std::string name = fresh("c");
@@ -153,11 +153,15 @@ std::string LoopWriter::tensor_argument(const Local& parameter, int n, int m, bo
     default:
       text = is_matrix ? fmt::format("{}({}, {})", of, rows, columns) : fmt::format("{}(1, {})[0]", of, rows);
   }
-  if (!random_.chance(45)) return text;
+  return text + (random_.chance(95) ? dtype_ : dtype_of_call(is_integer));
+}
+
+std::string LoopWriter::dtype_of_call(bool is_integer) {
+  if (!random_.chance(50)) return "";
   const std::string dtype =
       is_integer ? pick({"i32", "u8", "i16", "i8", "i64"}) : pick({"f64", "f64", "f16", "bf16"});
   form("argument of " + dtype);
-  return text + ".to(" + dtype + ")";
+  return ".to(" + dtype + ")";
 }
 
 std::string LoopWriter::argument(const Local& parameter, int n, int m, bool is_integer) {
@@ -197,10 +201,11 @@ void LoopWriter::call_of(const Callable& f, int n, int m) {
   const std::string kept = fresh("t"), row = fresh("t");
   std::string arguments;
   const bool shares = random_.chance(15);
+  dtype_ = dtype_of_call(f.is_integer);
   if (shares) {
     form("arguments that share memory");
     const char* const of = f.is_integer ? "letters" : "noise";
-    top(fmt::format("{} = {}({}, {})", kept, of, n + 1, m));
+    top(fmt::format("{} = {}({}, {}){}", kept, of, n + 1, m, dtype_));
   } else {
     top(fmt::format("{} = {}", kept, tensor_argument(f.parameters[0], n, m, f.is_integer)));
     top(fmt::format("{} = {}", row, tensor_argument(f.parameters[1], n, m, f.is_integer)));
@@ -234,7 +239,8 @@ void LoopWriter::top_loop() {
   top(fmt::format("n = {0}; m = {1}; a = {2}({0}, {1}); v = {2}(1, {0})[0]", n, m, of));
   top(fmt::format("ks = [3, 1, 2]; xs = list({}(2, {}).unbind(0))", of, m));
   begin_locals(program_.statements);
-  for (int k = 1 + random_.below(2); k > 0; --k) loop(program_.statements, 2);
+  random_.chance(30) ? textbook(program_.statements) : loop(program_.statements, 2);
+  loop(program_.statements, 2);
   closures_.clear();
 }
 

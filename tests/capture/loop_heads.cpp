@@ -21,15 +21,17 @@ void LoopWriter::loop(Block& block, int depth) {
 }
 
 Statement LoopWriter::head(Block& block) {
-  switch (random_.below(12)) {
+  switch (random_.below(14)) {
     case 0:
     case 1:
       return while_head(block);
     case 2:
       return while_on_values(block);
     case 3:
-      return item_head();
     case 4:
+      return item_head();
+    case 5:
+    case 6:
       return pair_head();
     default:
       return range_head();
@@ -37,7 +39,10 @@ Statement LoopWriter::head(Block& block) {
 }
 
 Statement LoopWriter::range_head() {
-  const std::string i = fresh("i"), size = pick({"n", "m"});
+  const std::string i = fresh("i");
+  const std::vector<Local> indices = locals(Kind::Index);
+  const std::string size =
+      indices.empty() || random_.chance(40) ? pick({"n", "m"}) : random_.pick(indices).rows;
   const std::vector<Local> outer = locals(Kind::Index, size);
   const auto over = [&](const std::string& range, const char* name) {
     form(name);

@@ -74,6 +74,7 @@ void LoopWriter::statement(Block& block, int depth) {
 void LoopWriter::write_element(Block& block) {
   const std::string e = element();
   const std::string value = number(2);
+  if (is_leaf(e)) return change_number(block);
   if (e.find('[') == std::string::npos) {  // an element that stands in a variable, or a constant
     if (e.find('(') != std::string::npos) return change_number(block);
     form("write to an element of a variable");
@@ -83,7 +84,7 @@ void LoopWriter::write_element(Block& block) {
   if (random_.chance(40)) return line(block, fmt::format("{} = {}", e, value));
   if (random_.chance(20)) {
     form("write of a recurrence");
-    return line(block, fmt::format("{} = {}({}, {})", e, pick({"max", "min"}), e, value));
+    return line(block, fmt::format("{} = {}({}, {})", e, pick({"max", "min"}), e, element()));
   }
   form("augmented write to an element");
   line(block, fmt::format("{} {}= {}", e, operation(), value));
@@ -92,7 +93,7 @@ void LoopWriter::write_element(Block& block) {
 void LoopWriter::write_slice(Block& block) {
   const Part of = part(pick({"n", "m"}));
   const std::string target = vector_leaf(of);
-  if (target.find("full(") != std::string::npos) return change_number(block);
+  if (is_leaf(target) || target.find("full(") != std::string::npos) return change_number(block);
   if (of.slices.size() > 1) form("slices that may overlap");
   const std::string value = random_.chance(25) ? number(1) : vector(of, 2);
   const std::string whole = target.find('[') == std::string::npos ? target + "[:]" : target;
@@ -116,6 +117,7 @@ void LoopWriter::write_grid(Block& block) {
   const std::vector<Local> known = locals(Kind::Matrix);
   if (known.empty()) return write_slice(block);
   const Local x = random_.pick(known), y = random_.pick(known);
+  if (is_leaf(x.text)) return change_number(block);
   if (x.rows == y.rows && x.columns == y.columns && random_.chance(60)) {
     form("stencil");
     const std::string reads = fmt::format(

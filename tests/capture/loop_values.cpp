@@ -95,7 +95,9 @@ std::string LoopWriter::number(int depth) {
       form("item()");
       return element() + ".item()";
     case 4:
-      return fmt::format("{}({}, {})", pick({"max", "min"}), number(depth - 1), number(0));
+      // Of a tensor and an int it would be the maximum along a dimension.
+      return fmt::format("{}({}, {})", pick({"max", "min"}), element(),
+                         random_.chance(50) ? element() : "0.5");
     case 5:
       return fmt::format("abs({})", number(depth - 1));
     case 6:
@@ -131,7 +133,7 @@ std::string LoopWriter::reduction(int depth) {
       return fmt::format("({} @ {})", x, vector_leaf(of));
     case 4:
       form("max of a slice");
-      return random_.chance(60) ? fmt::format("top_of({})", x) : x + pick({".max()", ".min()"});
+      return random_.chance(85) ? fmt::format("top_of({})", x) : x + pick({".max()", ".min()"});
     case 5:
       form("sum of squares by a function");
       return fmt::format("squares({})", x);

@@ -67,6 +67,9 @@ class LoopWriter {
   std::string vector(const Part& part, int depth);
   std::string operation();  // of tensors of the function's kind of element
 
+  // Of a tensor that gets a gradient, which is read alone.
+  static bool is_leaf(const std::string& text) { return text.starts_with("leaf_"); }
+
   // ---- Statements (loop_statements.cpp, loop_changes.cpp) ----
   void statements(Block& block, int count, int depth);
   void statement(Block& block, int depth);
@@ -94,6 +97,7 @@ class LoopWriter {
   Statement while_on_values(Block& block);
   Statement item_head();
   Statement pair_head();
+  void textbook(Block& block);  // loop_textbook.cpp
 
   // ---- Functions and calls of them (loop_functions.cpp) ----
   struct Callable {
@@ -106,6 +110,7 @@ class LoopWriter {
   void begin_locals(Block& block);
   void record_gradients(Block& block, const std::vector<Local>& parameters);
   void end_function(Block& block);
+  std::string dtype_of_call(bool is_integer);
   std::string argument(const Local& parameter, int n, int m, bool is_integer);
   std::string tensor_argument(const Local& parameter, int n, int m, bool is_integer);
   void calls();
@@ -124,6 +129,7 @@ class LoopWriter {
   std::vector<std::string> leaves_;    // tensors of the function that get gradients
   std::vector<std::string> closures_;  // functions of an int within the function
   std::vector<Callable> functions_;
+  std::string dtype_;  // of the arguments of the call that is written: ".to(f64)", or empty
 };
 
 }  // namespace kiln::testing
