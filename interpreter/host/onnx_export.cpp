@@ -19,6 +19,7 @@
 #include "jit/graph/custom.h"
 #include "onnx/export/check.h"
 #include "onnx/export/external.h"
+#include "onnx/import/inputs.h"
 
 namespace kiln::interp {
 namespace host {
@@ -77,14 +78,10 @@ void refuse_problems(const std::vector<onnx::ExportProblem>& problems) {
                     problems.size() == 1 ? "one thing" : fmt::format("{} things", problems.size()), list));
 }
 
-std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values, const jit::Graph& graph) {
-  std::map<std::string, std::string, std::less<>> types;
-  for (const jit::Value& each : graph.values) types.emplace(each.name, jit::to_string(each.type));
+// Names with types.
+std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values) {
   std::vector<std::string> texts;
-  for (const onnx::ValueInfo& each : values) {
-    const auto known = types.find(each.name);
-    texts.push_back(known == types.end() ? each.name : each.name + ": " + known->second);
-  }
+  for (const onnx::ValueInfo& each : values) texts.push_back(each.name + ": " + onnx::type_text(each.type));
   return texts;
 }
 
@@ -145,8 +142,8 @@ WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const s
   file.write(bytes.data(), bytes.size());
   file.commit();
   return {path,
-          described(again.graph.inputs, made.graph),
-          described(again.graph.outputs, made.graph),
+          described(again.graph.inputs),
+          described(again.graph.outputs),
           again.graph.nodes.size(),
           again.functions.size(),
           std::move(result.notes),
