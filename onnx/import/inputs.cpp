@@ -17,6 +17,12 @@ std::string text_of(const std::vector<Dimension>& sizes) {
 
 }  // namespace
 
+std::string type_text(const TypeProto& type) {
+  if (type.kind != TypeProto::Kind::Tensor) return "no tensor";
+  const std::string sizes = type.shape ? text_of(*type.shape) : "[...]";
+  return std::string(name(dtype_of(type.element))) + sizes;
+}
+
 void check_type(const ValueInfo& input, const Tensor& x) {
   if (input.type.kind != TypeProto::Kind::Tensor || input.type.element == ElementType::Undefined) return;
   const DType expected = dtype_of(input.type.element);
