@@ -206,7 +206,8 @@ struct Effect {
 struct Graph {
   Stage stage = Stage::Captured;
   std::string name;
-  SymbolValues hints;  // the values of the symbols when the graph was made
+  bool fast_math = false;  // recorded within `fastmath()`: a multiply-add may be rounded once
+  SymbolValues hints;      // the values of the symbols when the graph was made
   std::vector<Value> values;
   std::vector<Input> inputs;
   std::vector<Node> nodes;

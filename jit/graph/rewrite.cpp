@@ -121,6 +121,7 @@ Graph header_of(const Graph& source) {
   Graph header;
   header.stage = source.stage;
   header.name = source.name;
+  header.fast_math = source.fast_math;
   header.hints = source.hints;
   header.inputs = source.inputs;
   header.guards = source.guards;

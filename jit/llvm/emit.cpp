@@ -483,8 +483,11 @@ class Emitter {
       const Register from = step.operands[k];
       operands.push_back(static_cast<int>(k) == row.mask ? value_of(from) : in(from, step.compute));
     }
+    llvm::BasicBlock* const at = build_.GetInsertBlock();
+    llvm::Instruction* const before = at->empty() ? nullptr : &at->back();
     const BodyCalls::Result result =
         calls_.apply(step, index, operands, predicate ? DType::Bool : dtype_of(step.compute));
+    if (nest_.contracts && work_of(*step.op) == 1) allow_contraction(*at, before);
     if (step.failure >= 0) {
       Value* const is_bad = build_.CreateICmpNE(result.bad, build_.getInt32(0));
       Value* const bit = build_.CreateShl(build_.CreateZExt(is_bad, build_.getInt64Ty()),
@@ -492,6 +495,18 @@ class Emitter {
       failed_ = build_.CreateOr(failed_, bit);
     }
     return predicate ? result.value : stored(result.value, step.compute, step.dtype);
+  }
+
+  // Products and sums of the program behind this instruction may become multiply-adds. Those within functions
+  // such as exp may not, since some are errors of roundings.
+  static void allow_contraction(llvm::BasicBlock& block, llvm::Instruction* before) {
+    auto at = before == nullptr ? block.begin() : std::next(before->getIterator());
+    for (; at != block.end(); ++at) {
+      const unsigned code = at->getOpcode();
+      if (code == llvm::Instruction::FAdd || code == llvm::Instruction::FSub ||
+          code == llvm::Instruction::FMul)
+        at->setHasAllowContract(true);
+    }
   }
 
   // ---- Values ----

@@ -286,6 +286,7 @@ Tensors run_kept(const CustomOp& op, const SymbolSizes& sizes, Inputs given) {
   Node node;
   node.op = builder.graph.own_ops.emplace_back(backward_op(op)).get();
   node.attrs = own_sizes(*node.op);
+  builder.graph.fast_math = backward.fast_math;
   builder.graph.hints = backward.hints;
   for (const Value& each : std::span(backward.values).first(backward.inputs.size()))
     node.operands.push_back(Operand::of(builder.input(each.name, each.type)));
