@@ -125,6 +125,7 @@ Graph header_of(const Graph& source) {
   header.hints = source.hints;
   header.inputs = source.inputs;
   header.guards = source.guards;
+  header.notes = source.notes;
   header.size_guards = source.size_guards;
   header.own_ops = source.own_ops;
   header.values.assign(source.values.begin(),
