@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "jit/graph/interpreted_application.h"
 #include "jit/graph/program_call.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/trace.h"
@@ -122,6 +123,7 @@ class Recorder final : public levels::Level {
     std::vector<Tensor> kept;
     std::optional<Graph> backward;
     std::function<Tensors(Inputs)> apply;
+    std::function<InterpretedApplication(Inputs, const std::vector<bool>&)> begin;
     std::shared_ptr<const ProgramCall> program_call;
   };
   // The nodes since `begin_application` become the forward graph of one node.

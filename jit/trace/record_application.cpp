@@ -298,7 +298,8 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
                           application.apply,
                           std::move(written),
                           application.name,
-                          application.program_call};
+                          application.program_call,
+                          application.begin};
   for (int number = 0;; ++number) {
     function.name = number == 0 ? application.name : application.name + "_" + std::to_string(number);
     function.forward.name = function.name;

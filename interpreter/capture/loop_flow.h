@@ -1,0 +1,76 @@
+// Owns what is read of a loop's bytecode as a flow graph: where its inputs are found, under which guards it
+// may run, and what frames hold where it is left.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpreter/capture/guard.h"
+#include "interpreter/capture/loops.h"
+#include "jit/flow/flow_graph.h"
+
+namespace kiln::interp {
+class Vm;
+}
+
+namespace kiln::interp::capture {
+
+struct LoopFlow {
+  std::shared_ptr<const jit::FlowGraph> graph;
+  Sources sources;            // from the frame at the first instruction of the loop's body
+  Exprs exprs;                // of guards
+  std::vector<Guard> guards;  // asked once, before the flow runs
+
+  struct Input {
+    enum class Kind : std::uint8_t {
+      Tensor,
+      Number,
+      Numbers,  // a list of numbers of one kind, which the flow gets as a tensor of rank 1 and only reads
+      Next,     // of a range in the three registers from `source` on, as BeginFor leaves them: its next item
+      Left,     // and how many follow it
+    };
+    Kind kind = Kind::Tensor;
+    SourceId source = -1;
+  };
+  std::vector<Input> inputs;  // by input of the graph
+
+  // What a register holds at an exit.
+  struct Held {
+    enum class Kind : std::uint8_t {
+      Value,     // number `number` of the exit's values, as a value of the program
+      Source,    // what was there at the source `number` when the flow began
+      Constant,  // `value`
+      Range,  // the state of a range from this register on: its next item and how many follow it, which are
+              // the values `number` and `number + 1` of the exit; its step is `value`
+      List,   // of the values from `number` on, `count` of them, made anew
+      Tuple,
+    };
+    Kind kind = Kind::Value;
+    std::int64_t number = 0;
+    std::int64_t count = 0;
+    Value value{};
+  };
+  struct Exit {
+    std::size_t place = 0;  // the instruction with which the interpreter goes on
+    // All registers that are live there and have changed since the flow began. Others stay as they are.
+    std::vector<std::pair<std::uint32_t, Held>> registers;
+    std::vector<std::uint32_t> dropped;  // become empty
+    bool leaves_loop = false;            // the instruction is behind the loop, or returns
+  };
+  std::vector<Exit> exits;  // by exit of the graph
+
+  void visit_references(ReferenceVisitor& visitor) const;
+};
+
+struct LoopReading {
+  std::unique_ptr<LoopFlow> flow;  // null: `reason`
+  std::string reason;              // "`words` is a list that the loop changes", with the line where that is
+  lang::Span span{};
+};
+// Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
+// and nothing is changed.
+LoopReading read_loop(Vm& vm, const Loop& loop);
+
+}  // namespace kiln::interp::capture
