@@ -1,6 +1,8 @@
 // Before groups are found: values that kernels read at shifted places are computed in these kernels, once for
 // each place, where that is cheaper than their way through memory. A Laplacian whose differences are taken is
 // one kernel then.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -15,7 +17,12 @@ class Inliner {
  public:
   Inliner(const Graph& graph, std::vector<ShiftedRead> reads)
       : graph_(graph), producers_(graph.producers()), reads_(std::move(reads)), rewriter_(graph) {
-    for (const ShiftedRead& each : reads_) by_value_[each.value] = &each;
+    const std::vector<std::string> names = value_names(graph);
+    for (const ShiftedRead& each : reads_) {
+      by_value_[each.value] = &each;
+      rewriter_.graph.notes.push_back(
+          fmt::format("{} {}", names[static_cast<std::size_t>(each.value)], why_computed_again(each)));
+    }
   }
 
   Graph run() {

@@ -158,12 +158,21 @@ class Finder {
 
 std::vector<ShiftedRead> shifted_reads(const Graph& graph) { return Finder(graph).run(); }
 
+std::string why_computed_again(const ShiftedRead& read) {
+  return fmt::format(
+      "is computed where it is read, at {} shifted places: {} additions more for an element, its way through "
+      "memory takes as long as {}",
+      read.boxes.size(), std::max<std::int64_t>(read.more, 0), read.saved);
+}
+
 std::string why_not_computed_again(const ShiftedRead& read) {
   const std::string places = fmt::format("it is read at {} shifted places", read.boxes.size());
   if (!read.why_not.empty()) return fmt::format("{}, and {}", places, read.why_not);
   return fmt::format(
-      "{}: to compute each would take {} additions more for an element, the way through memory {}", places,
-      read.more, read.saved);
+      "{}: to compute it at each would take {} additions more for an element, its way through memory takes "
+      "as "
+      "long as {}",
+      places, read.more, read.saved);
 }
 
 Cuts cuts_of_operand(const Dims& operand, const Dims& result, const Cuts& cuts) {
