@@ -52,7 +52,7 @@ enum class NumberOp : std::uint8_t {
   Item,        // * of a tensor of one element: its number, of the kind that its dtype has
   Index,       // * of an int and a size: the place it counts, a negative one from the end
   SliceBound,  // of an int and a size: the same for a bound of a slice, held within 0 and the size
-  Call,        // of floats: the function of the library of math that the node's attribute names
+  Call,        // of floats: what the elementwise row of the table gives that the attribute names
 };
 
 // One step of a block. Its op is a row of the table, in the forms of captured graphs (`add_` writes), or the
@@ -105,7 +105,7 @@ struct FlowExit {
 // uses); types of values that come along several ways are equal by expression.
 struct FlowGraph {
   std::string name;  // of the loop, as "lu:5"
-  SymbolValues hints;
+  SymbolValues hints;  // of all symbols: those of sizes and of ints that steps are written with
   std::vector<Value> values;
   std::vector<Role> inputs;       // input i is value i
   std::vector<FlowBlock> blocks;  // the flow begins in the first, which has no parameters
@@ -121,7 +121,7 @@ std::string symbol_of(ValueId number);
 // The value of such a symbol; nothing for those of sizes.
 std::optional<ValueId> number_of(const std::string& symbol);
 
-// The op of a NumberOp, by which nodes name it, as "number.add". Of Call: by the function, as "number.sqrt".
+// The op of a NumberOp, by which nodes name it, as "number.add". That of Call has the attribute `function`.
 const Op& number_op(NumberOp op);
 std::optional<NumberOp> number_op_of(const Op& op);
 

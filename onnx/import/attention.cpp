@@ -49,14 +49,14 @@ struct Parts {
 // How far the place of a query among the keys is from the diagonal: [n or 1, 1, queries, keys].
 Tensor behind(Call& call, const Parts& parts) {
   const Dim queries = parts.query.size(2), keys = parts.key.size(2);
-  Tensor row = ops::reshape(ops::arange(0, queries, 1, DType::I64, Device{}), Dims{1, 1, queries, 1});
+  Tensor row = ops::reshape(ops::arange(0, queries, 1, DType::I64), Dims{1, 1, queries, 1});
   if (call.has(4)) {
     row = ops::add(row, number_operand(call.x(4).size(2)));
   } else if (call.has(6)) {
     const Tensor lengths = ops::reshape(ops::to(call.x(6), DType::I64), Dims{-1, 1, 1, 1});
     row = ops::add(row, ops::sub(lengths, number_operand(queries)));
   }
-  return ops::sub(row, ops::reshape(ops::arange(0, keys, 1, DType::I64, Device{}), Dims{1, 1, 1, keys}));
+  return ops::sub(row, ops::reshape(ops::arange(0, keys, 1, DType::I64), Dims{1, 1, 1, keys}));
 }
 
 Tensor added(const Tensor& a, const Tensor& b) { return a ? ops::add(a, b) : b; }
@@ -74,7 +74,7 @@ Tensor bias_of(Call& call, const Parts& parts) {
   if (right >= 0) bias = added(bias, as_bias(ops::ge(behind(call, parts), Tensor::number(-right)), dtype));
   if (call.has(6)) {
     const Tensor lengths = ops::reshape(ops::to(call.x(6), DType::I64), Dims{-1, 1, 1, 1});
-    const Tensor places = ops::reshape(ops::arange(0, keys, 1, DType::I64, Device{}), Dims{1, 1, 1, keys});
+    const Tensor places = ops::reshape(ops::arange(0, keys, 1, DType::I64), Dims{1, 1, 1, keys});
     bias = added(bias, as_bias(ops::lt(places, lengths), dtype));
   }
   return bias;

@@ -166,7 +166,7 @@ Values recurrent(Call& call, Step step, int gates, std::span<const std::string_v
     }
     if (has_cell && call.has(7)) layer.peepholes = ops::select(call.x(7), 0, at);
     const auto initial = [&](std::size_t input) {
-      if (!call.has(input)) return ops::zeros(Dims{x.size(1), size}, x.dtype(), Device{});
+      if (!call.has(input)) return ops::zeros(Dims{x.size(1), size}, x.dtype());
       const Tensor given = is_batch_first ? ops::transpose(call.x(input), 0, 1) : call.x(input);
       return ops::select(given, 0, at);
     };

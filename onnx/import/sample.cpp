@@ -106,7 +106,7 @@ Values grid_sample(Call& call) {
 // From -1 to 1, at the middles of the elements or from corner to corner.
 Tensor even_places(Dim size, bool align, DType dtype) {
   const double count = static_cast<double>(size.fixed());
-  const Tensor at = ops::to(ops::arange(0, size, 1, DType::I64, Device{}), dtype);
+  const Tensor at = ops::to(ops::arange(0, size, 1, DType::I64), dtype);
   return align ? at * (2 / (count - 1)) - 1.0 : (at * 2.0 + 1.0) / count - 1.0;
 }
 
@@ -125,7 +125,7 @@ Values affine_grid(Call& call) {
     columns.push_back(
         ops::reshape(ops::expand(ops::reshape(places, shape), spatial), Dims{product(spatial)}));
   }
-  columns.push_back(ops::ones(Dims{product(spatial)}, theta.dtype(), Device{}));
+  columns.push_back(ops::ones(Dims{product(spatial)}, theta.dtype()));
   const Tensor made = ops::matmul(ops::stack(columns, 1), ops::transpose(theta, 1, 2));
   Dims sizes{size[0]};
   for (const Dim each : spatial) sizes.push_back(each);

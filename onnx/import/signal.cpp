@@ -11,8 +11,8 @@ namespace {
 
 // The angles of a transform of this length, [places, frequencies], in f64 so that long signals stay exact.
 Tensor angles(std::int64_t places, std::int64_t length) {
-  const Tensor k = ops::arange(0, length, 1, DType::I64, Device{});
-  const Tensor n = ops::unsqueeze(ops::arange(0, places, 1, DType::I64, Device{}), 1);
+  const Tensor k = ops::arange(0, length, 1, DType::I64);
+  const Tensor n = ops::unsqueeze(ops::arange(0, places, 1, DType::I64), 1);
   const Tensor turns = ops::remainder(ops::mul(n, k), Tensor::number(length));
   return ops::to(turns, DType::F64) * (2 * std::numbers::pi / static_cast<double>(length));
 }
@@ -118,7 +118,7 @@ Values window_of(Call& call, double a, double b, double c) {
   const DType dtype = type == nullptr ? DType::F32 : dtype_of(static_cast<ElementType>(type->i));
   const double length = static_cast<double>(call.integer("periodic", 1) != 0 ? size : size - 1);
   const Tensor at =
-      ops::to(ops::arange(0, size, 1, DType::I64, Device{}), DType::F64) * (2 * std::numbers::pi / length);
+      ops::to(ops::arange(0, size, 1, DType::I64), DType::F64) * (2 * std::numbers::pi / length);
   const Tensor made = ops::cos(at) * -b + ops::cos(at * 2.0) * c + a;
   return {ops::to(made, dtype)};
 }
