@@ -7,6 +7,7 @@
 #include "interpreter/capture/beside.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
 #include "interpreter/capture/loop_unrolling.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/varying.h"
@@ -206,7 +207,8 @@ class Drive {
   // Removes the mark if nothing will be compiled there, since it only costs time.
   Next leave_to_interpreter(const Place& place, const Frame& frame) const {
     const bool for_good = !place.given_up.empty() || (compiled_.options.timed && place.due == kNever);
-    if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()))
+    if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()) &&
+        !needs_mark(*frame.code, frame.place()))
       frame.code->unmark(frame.place());
     return Next::Interpret;
   }
@@ -249,7 +251,7 @@ class Drive {
 
   // Removes the mark of a closed place that runs nothing compiled, unless its region has another that does.
   void leave_alone(const Place& place, const Frame& frame) const {
-    if (&frame != base_ || any_computes(place)) return;
+    if (&frame != base_ || any_computes(place) || needs_mark(*frame.code, frame.place())) return;
     const bool is_any_computed = std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
                                              [](const Entry* each) { return computes(*each); });
     if (!is_any_computed || !is_needed(*frame.code, frame.place())) frame.code->unmark(frame.place());
