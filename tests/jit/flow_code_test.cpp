@@ -239,3 +239,160 @@ TEST_CASE("elementwise ops on single elements give the kernels' bits", "[jit][fl
     }
   }
 }
+
+namespace {
+
+// `for i in range(n) { <body> }` with a tensor and an int carried; `body` gives the next tensor. Exit 0 is
+// the end, 1 a failure, 2 an interruption, each with what `left` gives of the carried tensors and i.
+struct Loop {
+  explicit Loop(std::vector<Type> carried) : builder("loop"), types(std::move(carried)) {}
+
+  template <class Body>
+  FlowBuilder run(const std::vector<Operand>& start, ValueId count, const Body& body) {
+    builder.begin_block();
+    std::vector<Operand> first = start;
+    first.push_back(of_int(0));
+    builder.jump(1, first);
+    builder.begin_block();
+    std::vector<ValueId> state;
+    for (const Type& each : types) state.push_back(builder.parameter(each));
+    const ValueId i = builder.parameter_int(1);
+    std::vector<Operand> left;
+    for (const ValueId each : state) left.push_back(of(each));
+    left.push_back(of(i));
+    const ExitId done = builder.exit("the loop is done", left);
+    const ExitId fails = builder.exit("a step fails", left);
+    builder.begins_loop(builder.exit("it was interrupted", left));
+    builder.branch(of(builder.number(NumberOp::Less, {of(i), of(count)})), {2, {}}, {3, {}});
+    builder.begin_block();
+    std::vector<Operand> next = body(state, i, fails);
+    next.push_back(of(builder.number(NumberOp::Add, {of(i), of_int(1)}, fails)));
+    builder.jump(1, next);
+    builder.begin_block();
+    builder.leave(done);
+    return builder;
+  }
+
+  FlowBuilder builder;
+  std::vector<Type> types;
+};
+
+Type tensor_type(DType dtype, Dims sizes) { return {dtype, Device{}, std::move(sizes), false, {}}; }
+
+Tensor value(std::initializer_list<std::int64_t> sizes, DType dtype, int seed) {
+  Dims dims;
+  for (const std::int64_t each : sizes) dims.push_back(each);
+  return kiln::testing::noise(dims, dtype, seed);
+}
+
+}  // namespace
+
+TEST_CASE("elements that are carried stay the tensors that they are", "[jit][flow][code]") {
+  for (const DType dtype : {DType::F32, DType::F16, DType::I8}) {
+    Loop loop({tensor_type(dtype, {})});
+    FlowBuilder& b = loop.builder;
+    const ValueId start = b.input(dtype, {}), x = b.input(dtype, {Dim::symbol("s0")}), n = b.input_int(3);
+    const FlowBuilder made = loop.run({of(start)}, n, [&](const auto& state, ValueId i, ExitId fails) {
+      const ValueId place = b.number(NumberOp::Index, {of(i), of_size("s0")}, fails, 1);
+      const ValueId element = b.step("select", {of(x)}, {{"dim", Dim(0)}, {"index", dim_of(place)}});
+      return std::vector<Operand>{of(b.step("add", {of(state[0]), of(element)}, {}, fails))};
+    });
+    const auto code = compiled(made);
+    const std::vector<FlowValue> inputs = {tensor_value(value({}, dtype, 1)),
+                                           tensor_value(value({5}, dtype, 2)), int_value(5)};
+    CHECK(check_alike(*code, made, inputs) == 0);
+    std::vector<FlowValue> none = inputs;
+    none[2] = int_value(0);
+    CHECK(code->run(none).values[0].tensor.is_same(inputs[0].tensor));
+    none[2] = int_value(9);
+    CHECK(check_alike(*code, made, none) == 1);
+  }
+}
+
+TEST_CASE("results that live on keep their memory", "[jit][flow][code]") {
+  for (const bool has_dims : {false, true}) {
+    const Dims sizes = has_dims ? Dims{Dim::symbol("s0")} : Dims{};
+    Loop loop({tensor_type(DType::F64, sizes), tensor_type(DType::F64, sizes)});
+    FlowBuilder& b = loop.builder;
+    const ValueId start = b.input(DType::F64, sizes), n = b.input_int(3);
+    // `before = now; now = now * 1.5`
+    const FlowBuilder made =
+        loop.run({of(start), of(start)}, n, [&](const auto& state, ValueId, ExitId fails) {
+          const Operand factor = Operand::of_number(1.5);
+          return std::vector<Operand>{of(state[1]), of(b.step("mul", {of(state[1]), factor}, {}, fails))};
+        });
+    const auto code = compiled(made);
+    const Tensor x = has_dims ? value({7}, DType::F64, 3) : value({}, DType::F64, 3);
+    for (const std::int64_t count : {0, 1, 2, 3, 8}) {
+      const std::vector<FlowValue> inputs = {tensor_value(x), int_value(count)};
+      CHECK(check_alike(*code, made, inputs) == 0);
+      const FlowResult result = code->run(inputs);
+      CHECK(shares_storage(result.values[0].tensor, result.values[1].tensor) == (count == 0));
+    }
+  }
+}
+
+TEST_CASE("values that are one tensor in the flow are one tensor behind it", "[jit][flow][code]") {
+  for (const bool has_dims : {false, true}) {
+    const Dims sizes = has_dims ? Dims{Dim::symbol("s0")} : Dims{};
+    Loop loop({tensor_type(DType::F64, sizes), tensor_type(DType::F64, sizes)});
+    FlowBuilder& b = loop.builder;
+    const ValueId start = b.input(DType::F64, sizes), n = b.input_int(3);
+    const FlowBuilder made =
+        loop.run({of(start), of(start)}, n, [&](const auto& state, ValueId, ExitId fails) {
+          const ValueId next = b.step("exp", {of(state[0])}, {}, fails);
+          return std::vector<Operand>{of(next), of(next)};
+        });
+    const Tensor x = has_dims ? value({7}, DType::F64, 3) : value({}, DType::F64, 3);
+    const std::vector<FlowValue> inputs = {tensor_value(x), int_value(2)};
+    const auto code = compiled(made);
+    CHECK(check_alike(*code, made, inputs) == 0);
+    const FlowResult result = code->run(inputs);
+    CHECK(shares_storage(result.values[0].tensor, result.values[1].tensor));
+  }
+}
+
+TEST_CASE("views of inputs are views of them behind the flow", "[jit][flow][code]") {
+  FlowBuilder b("views");
+  const ValueId x = b.input(DType::F32, {Dim::symbol("s0"), 3});
+  b.begin_block();
+  const ValueId row = b.step("select", {of(x)}, {{"dim", Dim(0)}, {"index", Dim(1)}});
+  const ValueId turned = b.step("transpose", {of(x)}, {{"dim0", Dim(0)}, {"dim1", Dim(1)}});
+  b.write("neg", {of(row)});
+  const ValueId sum = b.step("add", {of(turned), of(turned)});
+  b.leave(b.exit("done", {of(row), of(turned), of(x), of(sum)}));
+  const auto code = compiled(b);
+  const std::vector<FlowValue> inputs = {tensor_value(value({4, 3}, DType::F32, 1))};
+  CHECK(check_alike(*code, b, inputs) == 0);
+  const FlowResult result = code->run(inputs);
+  CHECK(shares_storage(result.values[0].tensor, inputs[0].tensor));
+  CHECK(result.values[1].tensor.strides() == Dims{1, 3});
+  CHECK(result.values[2].tensor.is_same(inputs[0].tensor));
+}
+
+TEST_CASE("calls of kernels follow numbers, and leave where they fail", "[jit][flow][code]") {
+  Loop loop({tensor_type(DType::F32, {})});
+  FlowBuilder& b = loop.builder;
+  const ValueId start = b.input(DType::F32, {}), n = b.input_int(3);
+  // `total = total + full([2], i).cumsum(0)[1]`, then a division of whole numbers by n - 2 - i.
+  const FlowBuilder made = loop.run({of(start)}, n, [&](const auto& state, ValueId i, ExitId fails) {
+    const ValueId filled = b.step("full", {of(i)}, {{"size", Dims{2}}, {"dtype", DType::F32}}, fails);
+    const ValueId sums = b.step("cumsum", {of(filled)}, {{"dim", Dim(0)}}, fails);
+    const ValueId last = b.step("select", {of(sums)}, {{"dim", Dim(0)}, {"index", Dim(1)}});
+    return std::vector<Operand>{of(b.step("add", {of(state[0]), of(last)}, {}, fails))};
+  });
+  const auto code = compiled(made);
+  CHECK(check_alike(*code, made, {tensor_value(value({}, DType::F32, 4)), int_value(5)}) == 0);
+}
+
+TEST_CASE("an element that an op refuses is an exit", "[jit][flow][code]") {
+  FlowBuilder b("refused");
+  const ValueId a = b.input(DType::I32, {}), x = b.input(DType::I32, {});
+  b.begin_block();
+  const ExitId fails = b.exit("a division by zero", {of(a)});
+  const ValueId made = b.step("floor_div", {of(a), of(x)}, {}, fails);
+  b.leave(b.exit("done", {of(made)}));
+  const auto code = compiled(b);
+  const Tensor zero = ops::zeros({}, DType::I32);
+  CHECK(check_alike(*code, b, {tensor_value(value({}, DType::I32, 1)), tensor_value(zero)}) == 0);
+}
