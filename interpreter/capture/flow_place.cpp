@@ -11,6 +11,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
+#include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
@@ -191,6 +192,16 @@ class Arrival {
 };
 
 }  // namespace
+
+bool FlowPlace::requires_gradients(const Frame& frame) const {
+  const LoopFlow& loop = pending ? pending->loop() : entries.back()->loop;
+  SourceValues found(loop.sources, &frame);
+  return std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const LoopFlow::Input& each) {
+    if (each.kind != LoopFlow::Input::Kind::Tensor) return false;
+    const Value* const v = found[each.source];
+    return v != nullptr && v->is(Tag::Tensor) && requires_grad(v->tensor());
+  });
+}
 
 void FlowPlace::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(entries, visitor);
