@@ -396,3 +396,26 @@ TEST_CASE("an element that an op refuses is an exit", "[jit][flow][code]") {
   const Tensor zero = ops::zeros({}, DType::I32);
   CHECK(check_alike(*code, b, {tensor_value(value({}, DType::I32, 1)), tensor_value(zero)}) == 0);
 }
+
+TEST_CASE("an element that is read may be in memory that is written", "[jit][flow][code]") {
+  Loop loop({tensor_type(DType::F32, {})});
+  FlowBuilder& b = loop.builder;
+  const ValueId factor = b.input(DType::F32, {}), x = b.input(DType::F32, {Dim::symbol("s0")}),
+                n = b.input_int(3);
+  const FlowBuilder made = loop.run({of(factor)}, n, [&](const auto& state, ValueId i, ExitId fails) {
+    const ValueId place = b.number(NumberOp::Index, {of(i), of_size("s0")}, fails, 1);
+    const ValueId element = b.step("select", {of(x)}, {{"dim", Dim(0)}, {"index", dim_of(place)}});
+    b.write("mul", {of(element), of(factor)}, fails);
+    return std::vector<Operand>{of(b.step("add", {of(state[0]), of(factor)}, {}, fails))};
+  });
+  const auto code = compiled(made);
+  const auto results = [&](RunnableFlow& flow) {
+    const Tensor memory = value({5}, DType::F32, 6);
+    const Tensor first = Tensor::alias(memory, Layout{{}, {}, 0});
+    const std::vector<FlowValue> inputs = {tensor_value(first), tensor_value(memory), int_value(5)};
+    return std::vector<FlowValue>{flow.run(inputs).values[0], inputs[1]};
+  };
+  const std::vector<FlowValue> mine = results(*code), theirs = results(*evaluated(made.made()));
+  CHECK(same_value(mine[0], theirs[0]));
+  CHECK(same_value(mine[1], theirs[1]));
+}
