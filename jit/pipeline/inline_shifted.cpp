@@ -100,6 +100,7 @@ std::vector<ShiftedRead> last_that_pay(std::vector<ShiftedRead> reads) {
 }  // namespace
 
 Graph inline_shifted(Graph graph) {
+  if (!graph.is_functional() || graph.stage == Stage::Fused) return graph;
   constexpr int kMostRounds = 8;  // stencils of stencils that are found in one graph
   for (int round = 0; round < kMostRounds; ++round) {
     std::vector<ShiftedRead> chosen = last_that_pay(shifted_reads(graph));
