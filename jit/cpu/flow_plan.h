@@ -1,0 +1,20 @@
+// Owns what is worked out of a flow before code is made of it.
+#pragma once
+
+#include <string>
+
+#include "jit/llvm/flow_plan.h"
+
+namespace kiln::jit {
+
+// Code cannot be made of the flow.
+struct NoFlowCode {
+  std::string reason;
+};
+// Throws NoFlowCode.
+FlowPlan plan_flow(const FlowGraph& flow);
+
+// Fills in which tensors are kept in registers, and the memory of the others (flow_memory.cpp).
+void plan_memory(FlowPlan& plan);
+
+}  // namespace kiln::jit
