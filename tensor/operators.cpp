@@ -44,4 +44,11 @@ const Op* operator_on_tensors(std::string_view spelling, int operands) {
   return found == std::end(kOperators) ? nullptr : &OpTable::get().at(found->op);
 }
 
+std::string_view operator_of(const Op& op, int operands) {
+  const auto* const found =
+      std::find_if(std::begin(kOperators), std::end(kOperators),
+                   [&](const Operator& each) { return each.op == op.name() && each.operands == operands; });
+  return found == std::end(kOperators) ? std::string_view{} : found->spelling;
+}
+
 }  // namespace kiln

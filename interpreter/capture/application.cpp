@@ -355,6 +355,7 @@ bool BodyScope::close(const Application& application) {
   noted.results = application.results;
   noted.constants = application.constants;
   noted.apply = application.apply;
+  noted.begin = application.begin;
   noted.program_call = call_told(tracer, application);
   const bool is_graph = noted.backward.has_value();
   recorder.end_application(std::move(noted));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "interpreter/capture/tracer.h"
+#include "jit/graph/interpreted_application.h"
 
 namespace kiln::interp::capture {
 
@@ -28,6 +29,7 @@ struct Application {
   bool materializes_grads = true;
   std::shared_ptr<const jit::ProgramCall> program_call;  // of the host values, those of this call
   std::function<Tensors(Inputs)> apply;
+  std::function<jit::InterpretedApplication(Inputs, const std::vector<bool>& needs)> begin;
 };
 
 // The scope in which forward runs.

@@ -11,6 +11,7 @@
 #include "interpreter/vm/registers.h"
 #include "jit/graph/reader.h"
 #include "tensor/autograd.h"
+#include "tensor/fast_math.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -72,10 +73,11 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
   }
   untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_),
                     true);
-  Guard mode;
-  mode.kind = Guard::Kind::GradMode;
-  mode.value = Value(records_gradients_);
-  guards_.push_back(std::move(mode));
+  Guard modes;
+  modes.kind = Guard::Kind::Modes;
+  modes.value = Value(records_gradients_);
+  modes.number = fast_math() ? 1 : 0;
+  guards_.push_back(std::move(modes));
 }
 
 Tracer::~Tracer() = default;

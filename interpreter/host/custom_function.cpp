@@ -166,7 +166,26 @@ class Application final : public CustomRules {
     all.apply = [&interpreter = interpreter_, type = type_, arguments = arguments_](Inputs given) {
       return apply_custom(std::make_shared<Application>(interpreter, type, arguments.with(given)), given);
     };
+    all.begin = [&interpreter = interpreter_, type = type_, arguments = arguments_](Inputs given,
+                                                                                    const Flags& needs) {
+      return begun(std::make_shared<Application>(interpreter, type, arguments.with(given)), given, needs);
+    };
     return all;
+  }
+
+  // Runs forward at the bottom, and leaves backward for later.
+  static jit::InterpretedApplication begun(const std::shared_ptr<Application>& application, Inputs inputs,
+                                           const Flags& needs) {
+    const GradMode off(false);
+    Tensors results = application->forward(inputs, needs);
+    std::vector<Tensor> read;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      read.push_back(application->reads_input(i) ? inputs[i] : Tensor());
+    auto backward = [application, read](Inputs outputs, Inputs grads, const Flags& wanted) {
+      const GradMode unrecorded(false);
+      return application->backward({read, {outputs.begin(), outputs.end()}}, grads, wanted);
+    };
+    return {std::move(results), std::move(backward)};
   }
 
   // The result of the call around the outputs.

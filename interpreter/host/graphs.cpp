@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/graph_edits.h"
+#include "interpreter/host/graph_source.h"
 #include "interpreter/host/record.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/graph_value.h"
@@ -261,6 +262,17 @@ Value parameters(Interpreter&, Args a) {
   return found;
 }
 
+Value to_source(Interpreter& interpreter, Args a) {
+  return Value(graph_source(a[0].as<GraphValue>(), interpreter.prelude()));
+}
+
+Value weights(Interpreter&, Args a) {
+  Value found = make<Dict>();
+  for (const auto& [name, tensor] : source_weights(a[0].as<GraphValue>()))
+    found.as<Dict>().set(Value(name), Value(tensor));
+  return found;
+}
+
 constexpr NativeDef kMethods[] = {
     {"name", "The name of the function it is of.",
      [](Interpreter&, Args a) { return Value(graph_of(a[0]).name); }},
@@ -305,6 +317,20 @@ constexpr NativeDef kMethods[] = {
     {"parameters",
      "The tensors that each call is given beside its arguments, by name: the weights of an imported model.",
      parameters},
+    {"to_source(self)",
+     "The graph as source of a function, with a parameter for each tensor that a call is given. Where the "
+     "graph "
+     "has tensors of its own, the function has a parameter `weights` behind them, for the dict `weights` of "
+     "the "
+     "graph.\n"
+     ">>> print(graph(x => (x + 1).exp(), ones(3)).to_source().split(\"\\n\")[0])\n"
+     "fn main(x: f32[3]) {",
+     to_source},
+    {"weights",
+     "What the function of `to_source` is given as `weights`, by name: `parameters`, and constants that are "
+     "too "
+     "large to be spelled. `save` and `load` keep them.",
+     weights},
     {"symbols", "Sizes that are symbols, by name, and what they were when it was made.", symbols},
     {"constants",
      "The tensors it embeds, in order. Large ones are not spelled in its text; "

@@ -15,6 +15,7 @@
 #include "interpreter/shadow.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/default_device_scope.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp {
@@ -153,25 +154,11 @@ Wishes wishes_of(const std::string& path, Args a) {
   return wishes;
 }
 
-// Makes a device the default for its life.
-class DefaultDevice {
- public:
-  explicit DefaultDevice(kiln::Device device) : before_(kiln::default_device()) {
-    kiln::set_default_device(device);
-  }
-  ~DefaultDevice() { kiln::set_default_device(before_); }
-  DefaultDevice(const DefaultDevice&) = delete;
-  DefaultDevice& operator=(const DefaultDevice&) = delete;
-
- private:
-  kiln::Device before_;
-};
-
 Value load(Interpreter&, Args a) {
   const std::string& path = path_argument(a[0], "path");
   const Wishes wishes = wishes_of(path, a);
   shadow::need_run();
-  const DefaultDevice device(device_argument(a[5], "device"));
+  const kiln::DefaultDeviceScope device(device_argument(a[5], "device"));
   try {
     const Value value = load_path(path, wishes);
     if (!wishes.csv.dtype || lower_ending(unpacked_path(path)) == ".csv") return value;

@@ -41,16 +41,23 @@ std::vector<Tensor> arguments_of(const jit::Graph& at_hints, const ExportedCall&
   return arguments;
 }
 
-Tensor on_host(const Tensor& x) {
-  return x.is_number() ? ops::full({}, x, x.dtype(), Device{}) : ops::to(x, Device{});
+Tensor as_tensor(const Tensor& x, Device device) {
+  return x.is_number() ? ops::full({}, x, x.dtype(), device) : ops::to(x, device);
 }
 
-Tensor i64(std::int64_t number) { return ops::full({}, Tensor::number(number), DType::I64, Device{}); }
+// Where the model is run: where the first of the arguments is.
+Device device_of(std::span<const Tensor> arguments) {
+  const auto first = std::ranges::find_if(arguments, [](const Tensor& each) { return !each.is_number(); });
+  return first == arguments.end() ? default_device() : first->device();
+}
 
 // In the order of the model: inputs of the graph that are no constants of it, the generator, symbols.
 onnx::Values inputs_of(const onnx::ModelProto& model, std::span<const Tensor> arguments,
-                       const ExportedCall& call) {
+                       const ExportedCall& call, Device device) {
   onnx::Values inputs;
+  const auto add_number = [&](std::int64_t number) {
+    inputs.emplace_back(ops::full({}, Tensor::number(number), DType::I64, device));
+  };
   const auto is_next = [&](const std::string& name) {
     return inputs.size() < model.graph.inputs.size() && model.graph.inputs[inputs.size()].name == name;
   };
@@ -58,17 +65,17 @@ onnx::Values inputs_of(const onnx::ModelProto& model, std::span<const Tensor> ar
     const bool is_written = std::ranges::any_of(call.graph.effects, [i](const jit::Effect& each) {
       return static_cast<std::size_t>(each.input) == i;
     });
-    if (!call.stored[i] || is_written) inputs.emplace_back(on_host(arguments[i]));
+    if (!call.stored[i] || is_written) inputs.emplace_back(as_tensor(arguments[i], device));
   }
   if (is_next("seed")) {
-    inputs.emplace_back(i64(static_cast<std::int64_t>(call.generator.seed)));
-    inputs.emplace_back(i64(static_cast<std::int64_t>(call.generator.offset)));
+    add_number(static_cast<std::int64_t>(call.generator.seed));
+    add_number(static_cast<std::int64_t>(call.generator.offset));
   }
   while (inputs.size() < model.graph.inputs.size()) {
     const std::string& name = model.graph.inputs[inputs.size()].name;
     const auto known = call.graph.hints.find(name);
     if (known == call.graph.hints.end()) break;
-    inputs.emplace_back(i64(known->second));
+    add_number(known->second);
   }
   return inputs;
 }
@@ -124,7 +131,10 @@ std::string model_difference(const onnx::ModelProto& model, const ExportedCall& 
   const GeneratorScope draws_nothing;
   const jit::Graph plain = with_written_results(call.graph);
   const std::vector<Tensor> arguments = arguments_of(plain, call);
-  const onnx::Values made = onnx::run_model(model, inputs_of(model, arguments, call), {});
+  onnx::ImportOptions options;
+  options.device = device_of(arguments);
+  const onnx::Values made =
+      onnx::run_model(model, inputs_of(model, arguments, call, options.device), options);
   const jit::Outcome wanted = jit::run_on(
       [&](Inputs given) {
         generator() = call.generator;
@@ -133,8 +143,8 @@ std::string model_difference(const onnx::ModelProto& model, const ExportedCall& 
       arguments);
   if (!wanted.error.empty()) return fmt::format("the graph cannot be run again: {}", wanted.error);
   for (std::size_t i = 0; i < wanted.results.size(); ++i) {
-    const std::string text =
-        difference_of(model.graph.outputs[i].name, made[i].tensor, on_host(wanted.results[i]));
+    const std::string text = difference_of(model.graph.outputs[i].name, made[i].tensor,
+                                           as_tensor(wanted.results[i], options.device));
     if (!text.empty()) return text;
   }
   return "";

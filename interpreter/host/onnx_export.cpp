@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 
 #include "interpreter/files/atomic_file.h"
@@ -17,6 +18,8 @@
 #include "interpreter/vm/tables.h"
 #include "jit/graph/custom.h"
 #include "onnx/export/check.h"
+#include "onnx/export/external.h"
+#include "onnx/import/inputs.h"
 
 namespace kiln::interp {
 namespace host {
@@ -75,14 +78,10 @@ void refuse_problems(const std::vector<onnx::ExportProblem>& problems) {
                     problems.size() == 1 ? "one thing" : fmt::format("{} things", problems.size()), list));
 }
 
-std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values, const jit::Graph& graph) {
-  std::map<std::string, std::string, std::less<>> types;
-  for (const jit::Value& each : graph.values) types.emplace(each.name, jit::to_string(each.type));
+// Names with types.
+std::vector<std::string> described(const std::vector<onnx::ValueInfo>& values) {
   std::vector<std::string> texts;
-  for (const onnx::ValueInfo& each : values) {
-    const auto known = types.find(each.name);
-    texts.push_back(known == types.end() ? each.name : each.name + ": " + known->second);
-  }
+  for (const onnx::ValueInfo& each : values) texts.push_back(each.name + ": " + onnx::type_text(each.type));
   return texts;
 }
 
@@ -95,6 +94,18 @@ void check_results(const onnx::ModelProto& model, const ExportedCall& call, std:
     raise("ValueError",
           fmt::format("the model is not equal to the call, and no file is written: {}", difference),
           "`check=false` writes it all the same");
+}
+
+void write_elements(const std::vector<onnx::ExternalElements>& elements, const std::string& path) {
+  files::AtomicFile file(path);
+  std::size_t end = 0;
+  for (const onnx::ExternalElements& each : elements) {
+    const std::string gap(each.offset - end, '\0');
+    file.write(gap.data(), gap.size());
+    file.write(each.bytes.data(), each.bytes.size());
+    end = each.offset + each.bytes.size();
+  }
+  file.commit();
 }
 
 }  // namespace
@@ -111,21 +122,32 @@ WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const s
   const std::vector<Tensor> stored = stored_of(captured, made.graph, given);
   onnx::Export result = onnx::export_graph(made.graph, stored, from_here);
   refuse_problems(result.problems);
+  const bool is_external = options.external.value_or(!onnx::fits_in_one_file(result.model));
+  const auto compare = [&](const onnx::ModelProto& model) {
+    if (options.check && !from_here.draws_at_runtime)
+      check_results(model, {made.graph, given, stored, captured.generator}, result.notes);
+  };
+  std::vector<onnx::ExternalElements> elements;
+  if (is_external) {
+    compare(result.model);
+    elements = onnx::take_elements(result.model, std::filesystem::path(path).filename().string() + ".data");
+  }
   const std::string bytes = onnx::write_model(result.model);
   const onnx::ModelProto again = onnx::read_model(bytes);
   if (const std::string fault = onnx::find_fault(again); !fault.empty())
     throw InternalError("the exported model is wrong: " + fault);
-  if (options.check && !from_here.draws_at_runtime)
-    check_results(again, {made.graph, given, stored, captured.generator}, result.notes);
+  if (!is_external) compare(again);
+  if (!elements.empty()) write_elements(elements, path + ".data");
   files::AtomicFile file(path);
   file.write(bytes.data(), bytes.size());
   file.commit();
   return {path,
-          described(again.graph.inputs, made.graph),
-          described(again.graph.outputs, made.graph),
+          described(again.graph.inputs),
+          described(again.graph.outputs),
           again.graph.nodes.size(),
           again.functions.size(),
-          std::move(result.notes)};
+          std::move(result.notes),
+          elements.empty() ? "" : path + ".data"};
 }
 
 WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<const Value> positional,
@@ -144,6 +166,7 @@ WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<con
 std::string WrittenModel::text() const {
   std::string text = fmt::format("{}: {} nodes, {} -> {}", path, node_count, fmt::join(inputs, ", "),
                                  fmt::join(outputs, ", "));
+  if (!data_path.empty()) text += "\nnote: the elements of large tensors are in " + data_path;
   for (const std::string& note : notes) text += "\nnote: " + note;
   return text;
 }
@@ -181,6 +204,7 @@ WriteOptions options_of(Args a) {
                                                    {"refuse", onnx::CustomForm::Refuse}});
   options.model.draws_at_runtime = chosen<bool>(a[6], "random", {{"kiln", false}, {"runtime", true}});
   options.check = bool_argument(a[7], "check");
+  if (!a[8].is_none()) options.external = bool_argument(a[8], "external");
   return options;
 }
 
@@ -189,16 +213,18 @@ Value strings(const std::vector<std::string>& texts) {
 }
 
 Value export_value(const WrittenModel& model) {
-  static const Value* const type = new Value(
-      record_type("Export",
-                  "A file of ONNX that was written: its `path`, the names of its `inputs` and `outputs` with "
-                  "their types, "
-                  "how many `nodes` and local `functions` it has, and `notes` on what differs from the call.",
-                  {"path", "inputs", "outputs", "nodes", "functions", "notes", "text"}));
-  return make_record(*type, {Value(model.path), strings(model.inputs), strings(model.outputs),
-                             Value(static_cast<std::int64_t>(model.node_count)),
-                             Value(static_cast<std::int64_t>(model.function_count)), strings(model.notes),
-                             Value(model.text())});
+  static const Value* const type = new Value(record_type(
+      "Export",
+      "A file of ONNX that was written: its `path`, the names of its `inputs` and `outputs` with their "
+      "types, "
+      "how many `nodes` and local `functions` it has, `notes` on what differs from the call, and the file "
+      "`data` with elements that are not in the model, or none.",
+      {"path", "inputs", "outputs", "nodes", "functions", "notes", "data", "text"}));
+  return make_record(*type,
+                     {Value(model.path), strings(model.inputs), strings(model.outputs),
+                      Value(static_cast<std::int64_t>(model.node_count)),
+                      Value(static_cast<std::int64_t>(model.function_count)), strings(model.notes),
+                      model.data_path.empty() ? Value() : Value(model.data_path), Value(model.text())});
 }
 
 Value export_model(Interpreter& interpreter, Args a) {
@@ -213,18 +239,17 @@ Value export_model(Interpreter& interpreter, Args a) {
 
 constexpr NativeDef kNatives[] = {
     {"export(f, args, path, *, opset=20, stage=\"functional\", custom=\"function\", random=\"kiln\", "
-     "check=true)",
+     "check=true, external=none)",
      "Writes the graph of the call f(*args) as a model of ONNX. Tensors of the arguments are inputs of the "
      "model, parameters and other variables are part of it, and what the call writes to `x` is the output "
      "`x.updated`. `stage` is \"functional\", or \"joint\" for a graph with its gradients. `custom` says how "
-     "functions with "
-     "derivatives of their own leave: \"function\" for a local function that any runtime runs, \"python_op\" "
-     "for the nodes of ONNX Runtime's training build, \"inline\", or \"refuse\". What the call changes of "
-     "the "
-     "program is taken back. The model is run once by the importer, and is not written when a result "
-     "differs; "
-     "`check=false` leaves that out. Gives what was written: `inputs`, `outputs`, `nodes`, `functions`, "
-     "`notes`.",
+     "functions with derivatives of their own leave: \"function\" for a local function that any runtime "
+     "runs, \"python_op\" for the nodes of ONNX Runtime's training build, \"inline\", or \"refuse\". What "
+     "the call changes of the program is taken back. The model is run once by the importer, and is not "
+     "written when a result differs; `check=false` leaves that out. `external=true` writes the elements of "
+     "large tensors to a file beside the model, path + \".data\", as is done above 2 GB in any case. Gives "
+     "what was written: "
+     "`inputs`, `outputs`, `nodes`, `functions`, `notes`, `data`.",
      export_model},
 };
 

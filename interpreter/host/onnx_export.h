@@ -1,6 +1,8 @@
 // Owns writing the graph of a call to a file of ONNX.
 #pragma once
 
+#include <optional>
+
 #include "interpreter/host/graph_stages.h"
 #include "onnx/export/export.h"
 
@@ -12,6 +14,7 @@ struct WrittenModel {
   std::vector<std::string> inputs, outputs;  // with their types: "x: f32[n, 4]"
   std::size_t node_count = 0, function_count = 0;
   std::vector<std::string> notes;
+  std::string data_path;  // of the file with elements; empty: they are in the model
 
   // "f.onnx: 3 nodes, x: f32[3, 4] -> y: f32[3, 2]", and a line for each note.
   std::string text() const;
@@ -20,6 +23,9 @@ struct WrittenModel {
 struct WriteOptions {
   onnx::ExportOptions model{};
   bool check = true;  // run the model and compare it with the graph
+  // Write the elements of large tensors to the file `path` + ".data". Nothing: where one file would be too
+  // large for other programs.
+  std::optional<bool> external;
 };
 
 // Writes the stage of the call's one graph. Tensors that the call did not give (parameters, variables from

@@ -1,4 +1,5 @@
 // Models of ONNX in the language: as graphs with their weights, or run at once.
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -46,6 +47,7 @@ Value import_onnx(Interpreter&, Args a) {
   }
   for (const auto& [name, value] : entries_of(a[2], "fixed"))
     options.fixed[name] = tensor_argument(value, "fixed");
+  options.device = device_argument(a[3], "device");
   shadow::need_run();
   onnx::Imported made = onnx::import_model(onnx::read_model_file(path), options);
   return make_graph(std::move(made.graph), std::move(made.weights));
@@ -63,9 +65,11 @@ Value output_value(const onnx::Value& output) {
 Value run_onnx(Interpreter&, Args a) {
   const std::filesystem::path path = path_argument(a[0], "path");
   onnx::Values inputs;
+  onnx::ImportOptions options = options_of(path);
   for (const Value& each : a[1].as<Tuple>().items)
     inputs.push_back(each.is_none() ? onnx::Value() : onnx::Value(tensor_argument(each, "inputs")));
-  onnx::ImportOptions options = options_of(path);
+  const auto first = std::ranges::find_if(inputs, [](const onnx::Value& each) { return each.exists(); });
+  if (first != inputs.end()) options.device = first->tensor.device();
   for (const auto& [name, value] : entries_of(a[2], "fixed"))
     options.fixed[name] = tensor_argument(value, "fixed");
   shadow::need_run();
@@ -76,19 +80,18 @@ Value run_onnx(Interpreter&, Args a) {
 }
 
 constexpr NativeDef kNatives[] = {
-    {"import_onnx(path, sizes=none, fixed=none)",
+    {"import_onnx(path, sizes=none, fixed=none, device=none)",
      "The graph of an ONNX model, whose weights each call is given beside its arguments: `parameters` has "
      "them by name. Sizes that the model leaves open are symbols; `sizes` says what they are: a dict of ints "
-     "by "
-     "the names of open sizes, or of lists by the names of inputs. `fixed`, a dict of tensors by name, are "
-     "inputs with known elements, such as shapes: the graph has no such arguments. Operators that Kiln does "
-     "not know are one ValueError.",
+     "by the names of open sizes, or of lists by the names of inputs. `fixed`, a dict of tensors by name, "
+     "are inputs with known elements, such as shapes: the graph has no such arguments. Weights are on "
+     "`device`, by default where new tensors are, and so must arguments be. Operators that Kiln does not "
+     "know are one ValueError.",
      import_onnx},
     {"run_onnx(path, *inputs, fixed=none)",
      "What an ONNX model gives for these inputs: a tensor, or a tuple of several. `fixed`, a dict of "
-     "tensors, "
-     "are inputs by their names; the others are given in order. Its nodes run one by one, and no graph is "
-     "made, so that sizes may depend on elements.",
+     "tensors, are inputs by their names; the others are given in order. The model runs where its first "
+     "input is. Its nodes run one by one, and no graph is made, so that sizes may depend on elements.",
      run_onnx},
 };
 

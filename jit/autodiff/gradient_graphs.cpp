@@ -1,5 +1,6 @@
 #include "jit/autodiff/gradient_graphs.h"
 
+#include "jit/graph/custom.h"
 #include "jit/graph/lineage.h"
 #include "jit/passes/run_recipe.h"
 
@@ -7,6 +8,8 @@ namespace kiln::jit {
 
 GradientGraphs gradient_graphs(const Graph& graph, const std::vector<bool>& wanted,
                                const PartitionOptions& options) {
+  const InterpretedBackward
+      whole;  // what only the interpreter differentiates is a node of the joint graph, too
   const Derivation derivation(graph.stage == Stage::Captured ? run_recipe(recipes::kViews, graph) : graph,
                               wanted);
   std::vector<Derivation::Incoming> incoming;

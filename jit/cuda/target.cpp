@@ -31,6 +31,8 @@ constexpr KernelLimits kLimits{
     .column_elements = 0,
     .short_row = 0,
     .few_rows = 0,
+    // A launch more, and the bandwidth of the card beside its arithmetic.
+    .passing = {.near_bytes = 0, .near = 0, .far_bytes = 0, .far = 0, .memory = 60},
 };
 
 const Type& type_of(const Graph& graph, ValueId id) {

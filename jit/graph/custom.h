@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "jit/graph/graph.h"
+#include "jit/graph/interpreted_application.h"
 #include "jit/graph/program_call.h"
 
 namespace kiln::jit {
@@ -30,8 +31,13 @@ struct CustomFunction {
   std::string program_name = {};
   // What the program gave beside tensors. Null: the graph was read from text.
   std::shared_ptr<const ProgramCall> program_call = nullptr;
-  // Of an op that stands for the backward body of an application (`KeptBackward`): the op of the application.
+  // The program's function without its derivative by levels: backward is left for later. `needs`: the
+  // arguments that are differentiated by. Null: the graph was read from text.
+  std::function<InterpretedApplication(Inputs arguments, const std::vector<bool>& needs)> begin = nullptr;
+  // Of an op that stands for the backward body of an application (`KeptBackward`, `InterpretedBackward`): the
+  // op of the application, and the places of the arguments whose gradients are the results.
   std::shared_ptr<const Op> backward_of = nullptr;
+  std::vector<std::size_t> gradients_of = {};
 
   std::size_t argument_count() const;
   // The symbols of the bodies, ordered by name. What each stands for in an application is the attribute
@@ -60,7 +66,7 @@ bool same_op(const Op* a, const Op* b);
 // Does a gradient come in for this result of the op?
 bool has_gradient(const Op& op, std::size_t output);
 // The derivative of an op as graphs are differentiated by it. Throws OpError (Capture) when only the
-// interpreter has it.
+// interpreter has it, outside of `InterpretedBackward`.
 VjpFn derivative_of(const Op& op);
 
 // Within its scope the derivative of an application is one node, whose op has the backward body as its
@@ -71,6 +77,21 @@ class KeptBackward {
   ~KeptBackward();
   KeptBackward(const KeptBackward&) = delete;
   KeptBackward& operator=(const KeptBackward&) = delete;
+
+ private:
+  bool before_;
+};
+
+// Within its scope an application whose backward only the interpreter has is differentiated by one node,
+// which calls the interpreter. It takes the results of the application and their gradients; the application
+// that gave these results is known by their memory, and its context is released when its backward has run.
+// What backward leaves out (`none`) is zeros. The node itself cannot be differentiated.
+class InterpretedBackward {
+ public:
+  InterpretedBackward();
+  ~InterpretedBackward();
+  InterpretedBackward(const InterpretedBackward&) = delete;
+  InterpretedBackward& operator=(const InterpretedBackward&) = delete;
 
  private:
   bool before_;

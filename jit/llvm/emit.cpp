@@ -6,14 +6,12 @@
 #include <map>
 #include <stdexcept>
 
-#include "jit/llvm/body_calls.h"
 #include "jit/llvm/combine.h"
-#include "jit/llvm/half_vectors.h"
 #include "jit/llvm/kernel_code.h"
 #include "jit/llvm/loop_places.h"
-#include "jit/llvm/scalar_names.h"
+#include "jit/llvm/vector_steps.h"
 #include "jit/llvm/vector_types.h"
-#include "tensor/ops/pointwise.h"
+#include "tensor/compute.h"
 
 namespace kiln::jit {
 namespace {
@@ -390,10 +388,7 @@ class Emitter {
         case Instruction::Kind::Convert:
           break;
       }
-      const Register from = step.operands[0];
-      if (dtype(from) == DType::Bool && chooses(step.dtype)) return one_or_zero(from, step.dtype);
-      const Compute compute = compute_of(dtype(from));
-      return stored(in(from, compute), compute, step.dtype);
+      return steps_.converted(elements(step.operands[0]), step.dtype);
     };
     at_line(index);
     registers_[vector_of_turn(index)][index] = make();
@@ -452,46 +447,34 @@ class Emitter {
   }
 
   // A register as the arithmetic reads it.
-  Value* in(Register from, Compute compute) {
-    Value* const value = value_of(from);
-    if (dtype(from) == dtype_of(compute)) return value;
-    if (dtype(from) == DType::Bool && chooses(dtype_of(compute))) return one_or_zero(from, dtype_of(compute));
-    if (dtype(from) == DType::F16 && compute == Compute::F32 && bodies_.halves() == HalfVectors::Of16)
-      return widened(build_, value);
-    return calls_.convert("load_" + name_of(dtype(from)) + "_" + name_of(compute), value, dtype_of(compute));
-  }
-  // The outcome of a comparison as a float is a choice: it need not become an integer first.
-  static bool chooses(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
-  Value* one_or_zero(Register from, DType dtype) {
-    Value* const flags = build_.CreateIsNotNull(value_of(from));
-    const auto all = [&](double number) { return llvm::ConstantFP::get(vector_of(dtype), number); };
-    return build_.CreateSelect(flags, all(1.0), all(0.0));
-  }
-  // The result of arithmetic in its form in memory.
-  Value* stored(Value* value, Compute compute, DType dtype) {
-    if (dtype == dtype_of(compute)) return value;
-    if (dtype == DType::F16 && compute == Compute::F32 && bodies_.halves() != HalfVectors::None)
-      return narrowed(build_, bodies_.halves(), value);
-    return calls_.convert("store_" + name_of(compute) + "_" + name_of(dtype), value, dtype);
-  }
+  Value* in(Register from, Compute compute) { return steps_.in(elements(from), compute); }
 
   Value* apply(const Instruction& step, std::size_t index) {
-    const Pointwise& row = *step.op->pointwise;
-    const bool predicate = row.rule == TypeRule::Predicate;
-    std::vector<Value*> operands;
-    for (std::size_t k = 0; k < step.operands.size(); ++k) {
-      const Register from = step.operands[k];
-      operands.push_back(static_cast<int>(k) == row.mask ? value_of(from) : in(from, step.compute));
-    }
-    const BodyCalls::Result result =
-        calls_.apply(step, index, operands, predicate ? DType::Bool : dtype_of(step.compute));
+    std::vector<VectorSteps::Elements> operands;
+    for (const Register from : step.operands) operands.push_back(elements(from));
+    llvm::BasicBlock* const at = build_.GetInsertBlock();
+    llvm::Instruction* const before = at->empty() ? nullptr : &at->back();
+    const BodyCalls::Result result = steps_.apply(step, index, operands);
+    if (nest_.contracts && work_of(*step.op) == 1) allow_contraction(*at, before);
     if (step.failure >= 0) {
       Value* const is_bad = build_.CreateICmpNE(result.bad, build_.getInt32(0));
       Value* const bit = build_.CreateShl(build_.CreateZExt(is_bad, build_.getInt64Ty()),
                                           static_cast<std::uint64_t>(step.failure));
       failed_ = build_.CreateOr(failed_, bit);
     }
-    return predicate ? result.value : stored(result.value, step.compute, step.dtype);
+    return result.value;
+  }
+
+  // Products and sums of the program behind this instruction may become multiply-adds. Those within functions
+  // such as exp may not, since some are errors of roundings.
+  static void allow_contraction(llvm::BasicBlock& block, llvm::Instruction* before) {
+    auto at = before == nullptr ? block.begin() : std::next(before->getIterator());
+    for (; at != block.end(); ++at) {
+      const unsigned code = at->getOpcode();
+      if (code == llvm::Instruction::FAdd || code == llvm::Instruction::FSub ||
+          code == llvm::Instruction::FMul)
+        at->setHasAllowContract(true);
+    }
   }
 
   // ---- Values ----
@@ -508,6 +491,7 @@ class Emitter {
     const auto index = static_cast<std::size_t>(r);
     return registers_[vector_of_turn(index)][index];
   }
+  VectorSteps::Elements elements(Register r) const { return {value_of(r), dtype(r)}; }
   DType dtype(Register r) const { return nest_.body[static_cast<std::size_t>(r)].dtype; }
 
   Type* scalar_of(DType dtype) { return scalar_type(context_, dtype); }
@@ -524,6 +508,7 @@ class Emitter {
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   BodyCalls calls_{bodies_, build_};
+  VectorSteps steps_{bodies_, build_, calls_};
   LoopPlaces places_{build_};  // of loads, stores and columns, in this order
   Value* numbers_ = nullptr;
   Value* count_ = nullptr;

@@ -12,6 +12,7 @@
 #include "jit/graph/product_before.h"
 #include "jit/graph/text.h"
 #include "jit/loops/lower.h"
+#include "jit/loops/shifted_reads.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -19,9 +20,12 @@ namespace {
 
 class Grouper {
  public:
-  Grouper(const Graph& graph, bool with_reasons)
+  // `limited`, by node: does the limit on tensors hold for the nodes that it is joined with, while more may
+  // join?
+  Grouper(const Graph& graph, bool with_reasons, const std::vector<bool>& limited)
       : graph_(graph),
         with_reasons_(with_reasons),
+        limited_(limited),
         products_(graph),
         producers_(graph.producers()),
         readers_(graph.nodes.size()),
@@ -34,6 +38,10 @@ class Grouper {
     kept_.insert(graph.saved.begin(), graph.saved.end());
     for (const Effect& each : graph.effects) kept_.insert(each.value);
     connect();
+    if (with_reasons) {
+      for (const ShiftedRead& each : shifted_reads(graph))
+        shifted_.emplace(each.value, why_not_computed_again(each));
+    }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       members_.push_back({static_cast<int>(i)});
       examine(static_cast<int>(i));
@@ -55,6 +63,15 @@ class Grouper {
     }
     collect();
     return std::move(fusion_);
+  }
+  // The nodes of kernels that read and make more tensors than one may, after `run`.
+  std::vector<int> in_too_many_tensors() {
+    std::vector<int> found;
+    for (const std::vector<int>& nodes : members_) {
+      if (nodes.size() > 1 && has_too_many_tensors(nodes[0], nodes[0]))
+        found.insert(found.end(), nodes.begin(), nodes.end());
+    }
+    return found;
   }
 
  private:
@@ -131,12 +148,13 @@ class Grouper {
   // The reason why the two stay apart; empty when they can be one kernel.
   std::string_view why_apart(int from, int to) {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
-    if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
+    if (!is_lowered(to)) return why_not_read(from, to);
     if (device(from) != device(to)) return "they are on different devices";
     if (reads_own(from, to)) return "it reads at computed places what the same kernel makes";
     if (const std::string_view why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
-    if (work(from) + work(to) > limits(from).work || values_of(from, to) > limits(from).values) {
+    if (work(from) + work(to) > limits(from).work || is_limited_here(from, to) ||
+        count_failing(from, to) > kMostFailures) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
@@ -144,6 +162,12 @@ class Grouper {
     if (gives_early(from, to))
       return "what the second gives would be kept until it is read, long after the first";
     return "";
+  }
+
+  std::string_view why_not_read(int from, int to) const {
+    const auto shifted = shifted_.find(node(from).outputs[0]);
+    return shifted != shifted_.end() && node(to).is_view() ? shifted->second
+                                                           : why_not_[static_cast<std::size_t>(to)];
   }
 
   // The iteration space of one kernel of both, whose reductions agree.
@@ -187,9 +211,18 @@ class Grouper {
   }
   bool may_fail(int from, int to) const {
     return any_member(from, to, [this](int each) {
-      if (is_gather(each)) return node(each).op->may_fail();
-      return node(each).op->pointwise != nullptr && !node(each).op->pointwise->failure.empty();
+      return is_gather(each) ? node(each).op->may_fail() : may_fail_for_an_element(each);
     });
+  }
+  bool may_fail_for_an_element(int place) const {
+    return node(place).op->pointwise != nullptr && !node(place).op->pointwise->failure.empty();
+  }
+  int count_failing(int from, int to) const {
+    const auto count = [this](int of) {
+      return std::count_if(members(of).begin(), members(of).end(),
+                           [this](int each) { return may_fail_for_an_element(each); });
+    };
+    return static_cast<int>(count(from) + count(to));
   }
   bool is_gather(int place) const { return is_gather_load(graph_, node(place)); }
   // Does a gather load read a result of its own group? Its operands must be in memory when the kernel begins.
@@ -283,12 +316,17 @@ class Grouper {
     // A part within a part: the kernel copies the elements around the inner part, and converts the value
     // once.
     if (is_placed && type_of(source).dtype != type_of(node(place).outputs[0]).dtype) return;
-    if (device(from) != device(place) || values_of(from, place) > limits(from).values) return;
+    if (device(from) != device(place) || is_limited_here(from, place)) return;
     if (lies_between(from, place)) return;
     merge(from, place, space(from));
   }
   bool is_kept(ValueId id) const { return kept_.contains(id); }
 
+  bool has_too_many_tensors(int from, int to) { return values_of(from, to) > limits(from).values; }
+  bool is_limited_here(int from, int to) {
+    return any_member(from, to, [this](int each) { return limited_[static_cast<std::size_t>(each)]; }) &&
+           has_too_many_tensors(from, to);
+  }
   // The most tensors that one kernel of both would read and write.
   std::size_t values_of(int from, int to) {
     enum : std::uint8_t { kRead = 1, kMade = 2 };
@@ -468,6 +506,8 @@ class Grouper {
 
   const Graph& graph_;
   bool with_reasons_;
+  const std::vector<bool>& limited_;
+  std::map<ValueId, std::string> shifted_;  // why values that are read at shifted places are stored
   ProductsBefore products_;
   std::string sentence_;            // the latest reason with numbers in it
   std::vector<std::uint8_t> uses_;  // by value: its uses in the kernel at hand; else 0
@@ -488,7 +528,21 @@ class Grouper {
 
 }  // namespace
 
-Fusion find_groups(const Graph& graph, bool with_reasons) { return Grouper(graph, with_reasons).run(); }
+// A long chain reads and makes many tensors until its last nodes have joined, and few then. So the limit on
+// them is first left out. It holds from the start for nodes that came to too many without it.
+Fusion find_groups(const Graph& graph, bool with_reasons) {
+  std::vector<bool> limited(graph.nodes.size(), false);
+  while (true) {
+    Grouper grouper(graph, with_reasons, limited);
+    Fusion fusion = grouper.run();
+    bool is_new = false;
+    for (const int each : grouper.in_too_many_tensors()) {
+      is_new = is_new || !limited[static_cast<std::size_t>(each)];
+      limited[static_cast<std::size_t>(each)] = true;
+    }
+    if (!is_new) return fusion;
+  }
+}
 
 CodeLines fusion_lines(const Graph& graph, const Fusion& fusion) {
   const std::vector<std::string> names = value_names(graph);
@@ -508,6 +562,7 @@ CodeLines fusion_lines(const Graph& graph, const Fusion& fusion) {
     for (const int each : group.nodes)
       lines.push_back({.text = "  " + line(each), .kernel = number, .nodes = {each}});
   }
+  for (const std::string& each : graph.notes) lines.push_back({.text = each});
   for (const Unfused& each : fusion.unfused) {
     const Node& from = graph.nodes[static_cast<std::size_t>(each.producer)];
     const Node& to = graph.nodes[static_cast<std::size_t>(each.consumer)];

@@ -30,6 +30,9 @@ Graph cse(Graph graph);
 Graph narrow_writes(Graph graph);
 // Views between nodes of kernels move before the computation, which then reads the views.
 Graph lift_views(Graph graph);
+// Values that kernels read at shifted places are computed there, where that costs less than their way through
+// memory (jit/loops/shifted_reads.h).
+Graph inline_shifted(Graph graph);
 // Removes nodes whose results nothing needs.
 Graph dce(Graph graph);
 // Nodes that one kernel computes become one node (jit/loops/kernel_op.h). Other graphs than functional ones

@@ -27,6 +27,8 @@ constexpr Pass kPasses[] = {
     {"narrow_writes", "what is written to a small part of an argument is written to a view of it",
      plain<narrow_writes>},
     {"lift_views", "views of what kernels compute become the computation of views", plain<lift_views>},
+    {"inline_shifted", "values that kernels read at shifted places are computed there, where that is cheaper",
+     plain<inline_shifted>},
     {"group", "nodes that one kernel computes become one node", plain<group>},
     {"lower", "groups become loops over elements, and read through views", plain<lower_groups>},
     {"start_early", "collectives begin as soon as their operands are there", plain<start_early>},
@@ -100,11 +102,12 @@ constexpr auto kBackwardSteps =
            }},
            kOpByOpSteps);
 
-constexpr std::array<RecipeStep, 9> kOutlineSteps{{
+constexpr std::array<RecipeStep, 10> kOutlineSteps{{
     {pass("open_reductions"), "before groups are found, which take in the smaller reductions"},
     {pass("narrow_writes"),
      "after what changes effects, since other passes know arguments as targets, not views of them"},
     {pass("lift_views"), "before groups are found: a view between two nodes keeps them apart"},
+    {pass("inline_shifted"), "after views have moved: those that are left are read of what is in memory"},
     {pass("group"), "after all that changes what is computed, and before there are loops"},
     {pass("lower"), "after groups are found: each has the axes of its loops"},
     {pass("dce"), "after lowering, which leaves the views behind that kernels read through"},

@@ -22,6 +22,15 @@ struct ScheduledKernel;  // jit/loops/kernel.h
 struct Lowered;          // jit/loops/lower.h
 struct ScheduledNest;    // jit/loops/schedule.h
 
+// What it costs to pass a value of a kernel on to another one, in additions for each element: it is written
+// and read again. A value of fewer bytes than `near_bytes` stays in a cache of the core, of fewer than
+// `far_bytes` in the last cache.
+struct PassingCost {
+  std::int64_t near_bytes, near;
+  std::int64_t far_bytes, far;
+  std::int64_t memory;
+};
+
 // What one kernel may hold, and what is worth one: grouping reads it.
 struct KernelLimits {
   std::int64_t work;             // in additions for each element
@@ -31,6 +40,7 @@ struct KernelLimits {
   std::int64_t column_elements;  // so many are worth a kernel that reduces down the columns
   std::int64_t short_row;        // rows of fewer elements are interleaved,
   std::int64_t few_rows;         // and fewer of them than this are left to the eager kernel
+  PassingCost passing;
 };
 
 // What is made of nests: code that is loaded and run, or text for people, in the compiler's own language or

@@ -8,6 +8,7 @@
 #include "jit/graph/verify.h"
 #include "jit/graph/with_sizes.h"
 #include "jit/runtime/executable.h"
+#include "jit/runtime/interpreted.h"
 #include "jit/runtime/prepared.h"
 #include "tensor/functions.h"
 #include "tensor/levels/custom.h"
@@ -32,6 +33,9 @@ struct CustomOp : Op, std::enable_shared_from_this<CustomOp> {
   std::vector<std::string> symbols;                     // of the bodies
   std::shared_ptr<const Executable> forward, backward;  // null where the interpreter has them
   mutable std::weak_ptr<const Op> kept_backward;        // while a graph has it
+  // Backward bodies that the interpreter has, while graphs have nodes for them, and what waits for those.
+  mutable std::vector<std::weak_ptr<const CustomOp>> interpreted_backwards;
+  mutable OpenApplications open_applications;
 };
 
 const CustomOp* as_custom(const Op& op) {
@@ -192,29 +196,97 @@ class GraphRules final : public levels::CustomRules {
                 std::string(op.name()) + " is done by the program that the graph was captured from");
 }
 
-// What the program's function gives, which may have written its arguments: those are copies.
-Tensors run_program(const CustomOp& op, Inputs inputs, const SymbolValues& sizes) {
-  const CustomFunction& function = op.function;
-  if (!function.apply) refuse(op);
+// The arguments of the program's function, which may write them.
+std::vector<Tensor> arguments_for(const CustomFunction& function, Inputs inputs) {
   std::vector<Tensor> arguments(inputs.begin(),
                                 inputs.begin() + static_cast<std::ptrdiff_t>(function.argument_count()));
   for (const std::size_t i : function.written) arguments[i] = ops::clone(arguments[i]);
-  Tensors results = function.apply(arguments);
+  return arguments;
+}
+
+// Throws OpError (Capture) where the program's function gives something of another type than it gave.
+void check_results(const CustomFunction& function, Inputs results, const SymbolValues& sizes) {
   for (std::size_t k = 0; k < results.size(); ++k) {
     const Type& stated = function.forward.values[at(function.forward.outputs[k].value)].type;
     const TensorType type = evaluate(stated, sizes);
     if (results[k].type() == type) continue;
-    throw OpError(ErrorKind::Capture, op.function.program_name + " gives a " + to_string(results[k].type()) +
+    throw OpError(ErrorKind::Capture, function.program_name + " gives a " + to_string(results[k].type()) +
                                           " where it gave a " + to_string(type));
   }
+}
+
+Tensors run_program(const CustomOp& op, Inputs inputs, const SymbolValues& sizes) {
+  const CustomFunction& function = op.function;
+  if (!function.apply) refuse(op);
+  Tensors results = function.apply(arguments_for(function, inputs));
+  check_results(function, results, sizes);
   results.resize(function.forward.outputs.size());
   return results;
+}
+
+// ---- A backward that only the interpreter has ----
+
+bool is_interpreted_backward(const CustomOp& op) {
+  return op.function.backward_of && is_interpreted(op.function);
+}
+
+std::vector<bool> needs_of(const CustomOp& backward, std::size_t arguments) {
+  std::vector<bool> needs(arguments, false);
+  for (const std::size_t i : backward.function.gradients_of) needs[i] = true;
+  return needs;
+}
+
+// The arguments whose gradients nodes of graphs ask for; empty where there is no such node.
+std::vector<bool> awaited(const CustomOp& op) {
+  std::vector<bool> needs;
+  std::erase_if(op.interpreted_backwards, [](const auto& each) { return each.expired(); });
+  for (const auto& each : op.interpreted_backwards) {
+    const auto backward = each.lock();
+    if (backward == nullptr) continue;
+    needs.resize(op.function.argument_count(), false);
+    for (const std::size_t i : backward->function.gradients_of) needs[i] = true;
+  }
+  return needs;
+}
+
+// An application whose backward a node of the same graph will run.
+Tensors begin_application(const CustomOp& op, Inputs inputs, const SymbolValues& sizes,
+                          const std::vector<bool>& needs) {
+  const CustomFunction& function = op.function;
+  InterpretedApplication application = function.begin(arguments_for(function, inputs), needs);
+  check_results(function, application.results, sizes);
+  op.open_applications.add(application);
+  application.results.resize(function.forward.outputs.size());
+  return std::move(application.results);
+}
+
+Tensors run_interpreted_backward(const CustomOp& op, Inputs inputs, const SymbolValues& sizes) {
+  const CustomOp& forward = custom(*op.function.backward_of);
+  const std::size_t results = forward.function.forward.outputs.size();
+  const InterpretedApplication application =
+      forward.open_applications.take(inputs[0], forward.function.program_name);
+  Tensors grads(results);
+  for (std::size_t k = 0, next = results; k < results; ++k) {
+    if (has_gradient(forward, k)) grads[k] = inputs[next++];
+  }
+  const Tensors made =
+      application.backward(inputs.first(results), grads, needs_of(op, forward.function.argument_count()));
+  Tensors gradients;
+  for (const std::size_t i : op.function.gradients_of) {
+    const TensorType type = evaluate(forward.function.forward.values[i].type, sizes);
+    gradients.push_back(made[i] ? ops::to(made[i], type.dtype)
+                                : ops::zeros(type.sizes, type.dtype, type.device));
+  }
+  return gradients;
 }
 
 // As a kernel: nothing is differentiated.
 Tensors run_forward(const Op& op, Inputs inputs, const Attrs& attrs) {
   const CustomOp& own = custom(op);
   const SymbolValues sizes = values_of(own, attrs);
+  if (is_interpreted_backward(own)) return run_interpreted_backward(own, inputs, sizes);
+  if (const std::vector<bool> needs = awaited(own); !needs.empty())
+    return begin_application(own, inputs, sizes, needs);
   if (!own.forward) return run_program(own, inputs, sizes);
   return own.forward->run(inputs, values_for(own.function.forward, sizes));
 }
@@ -222,6 +294,9 @@ Tensors run_forward(const Op& op, Inputs inputs, const Attrs& attrs) {
 // At a level that asks for derivatives: the program's own are what it finds.
 Tensors run_with_derivative(const Op& op, Inputs inputs, const Attrs& attrs) {
   const CustomOp& own = custom(op);
+  if (is_interpreted_backward(own))
+    throw OpError(ErrorKind::Capture, "the gradient of " + own.function.program_name +
+                                          " is the interpreter's, and has no derivative in a graph");
   if (own.function.backward_of)
     return evaluate(with_sizes(own.function.forward, sizes_of(own, attrs)), inputs);
   SymbolValues sizes = values_of(own, attrs);
@@ -254,50 +329,100 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& a
 // ---- The derivative as one node ----
 
 thread_local bool keeps_backward = false;
+thread_local bool calls_interpreter = false;
 
-// The gradients of a backward body that are values.
-std::vector<Operand> given_gradients(const Graph& backward) {
-  std::vector<Operand> given;
-  for (const Operand& each : backward.outputs) {
-    if (each.is_value()) given.push_back(each);
-  }
-  return given;
-}
-
-std::shared_ptr<const Op> backward_op(const CustomOp& op) {
-  if (auto known = op.kept_backward.lock()) return known;
-  CustomFunction function{op.function.name + "_backward", *op.function.backward, {}, nullptr, {}};
+// What all ops of backward bodies have, with the body as the forward one.
+CustomFunction backward_function(const CustomOp& op, Graph body) {
+  CustomFunction function{op.function.name + "_backward", std::move(body), {}, nullptr, {}};
   function.program_name = op.function.program_name;
   function.program_call = op.function.program_call;
   function.backward_of = op.shared_from_this();
   function.forward.stage = Stage::Forward;
   function.forward.name = function.name;
+  return function;
+}
+
+std::shared_ptr<const Op> backward_op(const CustomOp& op) {
+  if (auto known = op.kept_backward.lock()) return known;
+  CustomFunction function = backward_function(op, *op.function.backward);
   for (Input& each : function.forward.inputs) each.role = Role::Argument;
-  function.forward.outputs = given_gradients(*op.function.backward);
+  function.forward.outputs.clear();
+  for (std::size_t i = 0; i < op.function.backward->outputs.size(); ++i) {
+    const Operand& each = op.function.backward->outputs[i];
+    if (!each.is_value()) continue;
+    function.gradients_of.push_back(i);
+    function.forward.outputs.push_back(each);
+  }
   auto made = make_custom_op(std::move(function));
   op.kept_backward = made;
   return made;
 }
 
-// The gradients that the backward body gives, by one node.
-Tensors run_kept(const CustomOp& op, const SymbolSizes& sizes, Inputs given) {
-  const Graph& backward = *op.function.backward;
+// From the results of the application, then the gradient of each that has one.
+std::shared_ptr<const Op> interpreted_backward_op(const CustomOp& op, std::span<const bool> needs) {
+  const Graph& forward = op.function.forward;
   Builder builder;
   Node node;
-  node.op = builder.graph.own_ops.emplace_back(backward_op(op)).get();
-  node.attrs = own_sizes(*node.op);
+  node.op = &interpreted_op();
+  const auto take = [&](std::size_t k, std::string_view of) {
+    const Value& result = forward.values[at(forward.outputs[k].value)];
+    const std::string name = std::string(of) + std::to_string(k);
+    node.operands.push_back(Operand::of(builder.input(name, result.type)));
+  };
+  for (std::size_t k = 0; k < forward.outputs.size(); ++k) take(k, "result");
+  for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
+    if (has_gradient(op, k)) take(k, "grad");
+  }
+  std::vector<std::size_t> gradients_of;
+  std::vector<Type> types;
+  for (std::size_t i = 0; i < op.function.argument_count(); ++i) {
+    if (!needs[i] || !is_float(forward.values[i].type.dtype)) continue;
+    gradients_of.push_back(i);
+    types.push_back(forward.values[i].type);
+  }
+  for (const ValueId id : builder.append(std::move(node), types))
+    builder.graph.outputs.push_back(Operand::of(id));
+  builder.graph.fast_math = forward.fast_math;
+  builder.graph.hints = forward.hints;
+  CustomFunction function = backward_function(op, std::move(builder.graph));
+  function.gradients_of = std::move(gradients_of);
+  auto made = make_custom_op(std::move(function));
+  op.interpreted_backwards.push_back(std::static_pointer_cast<const CustomOp>(made));
+  return made;
+}
+
+// The gradients of the arguments that a backward body gives, by one node.
+Tensors run_kept(const std::shared_ptr<const Op>& op, const SymbolSizes& sizes, Inputs given) {
+  const CustomFunction& function = custom(*op).function;
+  const Graph& backward = function.forward;
+  Builder builder;
+  Node node;
+  node.op = builder.graph.own_ops.emplace_back(op).get();
+  node.attrs = own_sizes(*op);
+  builder.graph.fast_math = backward.fast_math;
   builder.graph.hints = backward.hints;
   for (const Value& each : std::span(backward.values).first(backward.inputs.size()))
     node.operands.push_back(Operand::of(builder.input(each.name, each.type)));
   std::vector<Type> types;
-  for (const Operand& each : given_gradients(backward)) types.push_back(backward.values[at(each.value)].type);
+  for (const Operand& each : backward.outputs) types.push_back(backward.values[at(each.value)].type);
   for (const ValueId id : builder.append(std::move(node), types))
     builder.graph.outputs.push_back(Operand::of(id));
   builder.graph.stage = Stage::Functional;
   const Tensors values = evaluate(with_sizes(std::move(builder.graph), sizes), given);
-  Tensors made;
-  std::size_t next = 0;
-  for (const Operand& each : backward.outputs) made.push_back(each.is_value() ? values[next++] : Tensor());
+  Tensors made(custom(*function.backward_of).function.argument_count());
+  for (std::size_t k = 0; k < values.size(); ++k) made[function.gradients_of[k]] = values[k];
+  return made;
+}
+
+// The derivative of a node whose backward body the interpreter has.
+Tensors interpreted_vjp(const VjpArgs& args) {
+  const CustomOp& op = custom(args.op);
+  Tensors given(args.outputs.begin(), args.outputs.end());
+  for (std::size_t k = 0; k < args.grads.size(); ++k) {
+    if (has_gradient(op, k)) given.push_back(args.grads[k]);
+  }
+  Tensors made = run_kept(interpreted_backward_op(op, args.needs), sizes_of(op, args.attrs), given);
+  made.resize(args.inputs.size());
   return made;
 }
 
@@ -320,8 +445,8 @@ Tensors vjp(const VjpArgs& args) {
   }
   const SymbolSizes sizes = sizes_of(op, args.attrs);
   check_sizes(op, sizes);
-  Tensors made =
-      keeps_backward ? run_kept(op, sizes, given) : evaluate(with_sizes(*function.backward, sizes), given);
+  Tensors made = keeps_backward ? run_kept(backward_op(op), sizes, given)
+                                : evaluate(with_sizes(*function.backward, sizes), given);
   made.resize(args.inputs.size());
   return made;
 }
@@ -336,9 +461,13 @@ std::string signature_of(const CustomFunction& function) {
   return text + ")";
 }
 
-Saves saves_of(const Graph& forward) {
+Saves saves_of(const CustomFunction& function) {
+  const Graph& forward = function.forward;
   Saves saves;
   const auto bit = [](std::size_t i) { return 1U << std::min<std::size_t>(i, 31); };
+  if (!function.backward) {  // the interpreter finds the application by its results
+    for (std::size_t k = 0; k < forward.outputs.size(); ++k) saves.outputs |= bit(k);
+  }
   for (const ValueId id : forward.saved) {
     if (at(id) < forward.inputs.size()) saves.inputs |= bit(at(id));
     for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
@@ -398,7 +527,7 @@ std::shared_ptr<const Op> make_custom_op(CustomFunction function) {
          .vjp = Rule<VjpFn>::none(kComposite),
          .jvp = Rule<JvpFn>::none(kComposite),
          .batch = Rule<BatchFn>::none(kComposite),
-         .saves = saves_of(function.forward),
+         .saves = saves_of(function),
          .lowering = Lowering::Library,
          .effects = effects_of(function),
          .outputs = static_cast<int>(function.forward.outputs.size())};
@@ -434,6 +563,8 @@ std::string find_fault(const CustomFunction& function) {
 
 KeptBackward::KeptBackward() : before_(std::exchange(keeps_backward, true)) {}
 KeptBackward::~KeptBackward() { keeps_backward = before_; }
+InterpretedBackward::InterpretedBackward() : before_(std::exchange(calls_interpreter, true)) {}
+InterpretedBackward::~InterpretedBackward() { calls_interpreter = before_; }
 
 const CustomFunction* custom_function(const Op& op) {
   const CustomOp* found = as_custom(op);
@@ -484,6 +615,7 @@ bool has_gradient(const Op& op, std::size_t output) {
 VjpFn derivative_of(const Op& op) {
   const CustomFunction* function = custom_function(op);
   if (function == nullptr) return op.vjp.fn;
+  if (!function->backward && calls_interpreter && function->begin) return interpreted_vjp;
   if (!function->backward)
     throw OpError(ErrorKind::Capture, "the derivative of " + function->name + " is the interpreter's");
   return vjp;

@@ -8,9 +8,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "jit/graph/interpreted_application.h"
 #include "jit/graph/program_call.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/trace.h"
+#include "tensor/fast_math.h"
 #include "tensor/levels/level.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/node.h"
@@ -121,6 +123,7 @@ class Recorder final : public levels::Level {
     std::vector<Tensor> kept;
     std::optional<Graph> backward;
     std::function<Tensors(Inputs)> apply;
+    std::function<InterpretedApplication(Inputs, const std::vector<bool>&)> begin;
     std::shared_ptr<const ProgramCall> program_call;
   };
   // The nodes since `begin_application` become the forward graph of one node.
@@ -193,6 +196,7 @@ class Recorder final : public levels::Level {
   const Op& op_of(const Application& application, Graph forward, std::vector<std::size_t> written);
 
   std::string graph_name_;
+  bool fast_math_ = fast_math();  // as the recording began
   FindInput find_input_;
   Place place_;
   bool in_checkpoint_ = false;  // the op that is being bound

@@ -90,6 +90,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   const auto first = static_cast<int>(results);
   Cut cut;
   Graph& body = cut.captured;
+  body.fast_math = fast_math_;
   body.name = application.name;
   std::vector<int> given;  // values that the body returns
   const auto give = [&](const Tensor& x) {
@@ -297,7 +298,8 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
                           application.apply,
                           std::move(written),
                           application.name,
-                          application.program_call};
+                          application.program_call,
+                          application.begin};
   for (int number = 0;; ++number) {
     function.name = number == 0 ? application.name : application.name + "_" + std::to_string(number);
     function.forward.name = function.name;

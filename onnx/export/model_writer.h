@@ -8,7 +8,6 @@
 
 namespace kiln::onnx {
 
-inline constexpr std::string_view kOpsDomain = "kiln.ops";  // ops written as their bodies
 // Collectives as functions with the body of one rank, and the op's attributes at each call: a runtime that
 // has ranks can put its own in their place.
 inline constexpr std::string_view kDistDomain = "kiln.dist";

@@ -61,10 +61,10 @@ const Node& application_of(const Graph& graph, const Node& backward) {
 // By tensor argument: is its gradient made and read?
 std::vector<bool> needed(const Graph& graph, const CustomFunction& function, const Node& backward) {
   const std::vector<bool> read = read_values(graph);
-  std::vector<bool> needs;
+  std::vector<bool> needs(function.argument_count(), false);
   std::size_t next = 0;
-  for (const jit::Operand& each : function.backward->outputs)
-    needs.push_back(each.is_value() && read[at(backward.outputs[next++])]);
+  for (const std::size_t i : jit::custom_function(*backward.op)->gradients_of)
+    needs[i] = read[at(backward.outputs[next++])];
   return needs;
 }
 
@@ -140,15 +140,17 @@ OnnxValues write_gradient(Scope& scope, const CustomFunction& backward, const Gr
   const PythonOpUse use = use_of(graph, function, application);
   NodeProto made = python_op_grad(function, use);
   made.inputs.push_back(scope.model().contexts.at(node.origin));
-  std::size_t next = function.forward.saved.size();
   const auto results = made.find("input_tensor_types")->ints.size();
+  // The last operands are the gradients of the results that have one.
+  std::size_t next = operands.size();
+  for (std::size_t k = 0; k < results; ++k) next -= jit::has_gradient(*application.op, k) ? 1 : 0;
   for (std::size_t k = 0; k < results; ++k)
     made.inputs.push_back(jit::has_gradient(*application.op, k) ? operands[next++].name : "");
   OnnxValues given;
-  for (std::size_t i = 0; i < function.argument_count(); ++i) {
-    const bool is_value = function.backward->outputs[i].is_value();
-    if (is_value) given.push_back(result(scope, graph, node.outputs[given.size()], backward.name));
-    made.outputs.push_back(is_value && use.needs[i] ? given.back().name : "");
+  made.outputs.resize(function.argument_count());
+  for (const std::size_t i : backward.gradients_of) {
+    given.push_back(result(scope, graph, node.outputs[given.size()], backward.name));
+    if (use.needs[i]) made.outputs[i] = given.back().name;
   }
   made.name = scope.fresh(function.program_call->qualified_name + "_Grad");
   scope.add(std::move(made));

@@ -62,7 +62,7 @@ Values columns_to_image(Call& call) {
   const Dim channels = floor_div(x.size(1), within);
   const Tensor flat = ops::reshape(x, Dims{x.size(0) * channels, within * blocks});
   const Tensor index = whole_numbers(block_places(padded, block, counts, strides, dilations));
-  const Tensor empty = ops::zeros(Dims{x.size(0) * channels, places}, x.dtype(), Device{});
+  const Tensor empty = ops::zeros(Dims{x.size(0) * channels, places}, x.dtype());
   Dims sizes{x.size(0), channels};
   for (const std::int64_t each : padded) sizes.push_back(each);
   Tensor made = ops::reshape(ops::index_add(empty, 1, index, flat), sizes);

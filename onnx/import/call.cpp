@@ -15,9 +15,9 @@ Tensor tensor_of(const Value& value) {
   if (!value.sizes) return value.tensor;
   std::vector<Tensor> numbers;
   for (const Dim each : *value.sizes) {
-    numbers.push_back(ops::full(Dims{1}, number_operand(each), DType::I64, Device{}));
+    numbers.push_back(ops::full(Dims{1}, number_operand(each), DType::I64));
   }
-  if (numbers.empty()) return Tensor::empty(Dims{0}, DType::I64, Device{});
+  if (numbers.empty()) return Tensor::empty(Dims{0}, DType::I64);
   const Tensor joined = ops::cat(numbers);
   return value.is_scalar ? ops::reshape(joined, {}) : joined;
 }
@@ -200,17 +200,25 @@ Tensor apply(std::string_view op, std::initializer_list<Tensor> inputs,
   return apply_all(op, Inputs(inputs.begin(), inputs.size()), attrs)[0];
 }
 
-Tensor scalar(double value, DType dtype) { return ops::full({}, Tensor::number(value), dtype, Device{}); }
+Tensor scalar(double value, DType dtype) { return ops::full({}, Tensor::number(value), dtype); }
 
 Tensor number_operand(Dim size) {
   return size.is_known() ? Tensor::number(size.known()) : Tensor::symbol(size);
 }
 
 Tensor whole_numbers(std::span<const std::int64_t> numbers) {
-  const Tensor made = Tensor::empty(Dims{static_cast<std::int64_t>(numbers.size())}, DType::I64, Device{});
+  const Tensor made = Tensor::empty(Dims{static_cast<std::int64_t>(numbers.size())}, DType::I64);
   if (numbers.empty()) return made;
   const WritableHostView memory(made);
   std::copy(numbers.begin(), numbers.end(), memory.as<std::int64_t>());
+  return made;
+}
+
+Tensor real_numbers(std::span<const float> numbers) {
+  const Tensor made = Tensor::empty(Dims{static_cast<std::int64_t>(numbers.size())}, DType::F32);
+  if (numbers.empty()) return made;
+  const WritableHostView memory(made);
+  std::copy(numbers.begin(), numbers.end(), memory.as<float>());
   return made;
 }
 

@@ -121,7 +121,7 @@ Tensor transpose_volume(const Tensor& x, const Tensor& weight, const Windows& al
     const Tensor part = transpose_convolve(flat, ops::select(weight, 2, k), {sizes[1], sizes[2]}, options);
     const Tensor volume =
         ops::transpose(ops::reshape(part, Dims{n, depth, channels, sizes[1], sizes[2]}), 1, 2);
-    const Tensor empty = ops::zeros(Dims{n, channels, sizes[0], sizes[1], sizes[2]}, x.dtype(), Device{});
+    const Tensor empty = ops::zeros(Dims{n, channels, sizes[0], sizes[1], sizes[2]}, x.dtype());
     const Dim first = k * all.dilations[0];
     const Tensor placed =
         ops::slice_scatter(empty, volume, 2, first, first + (depth - 1) * all.strides[0] + 1, all.strides[0]);

@@ -9,28 +9,13 @@
 namespace kiln::onnx {
 namespace {
 
-template <class T>
-Tensor from_numbers(const std::vector<T>& numbers, DType dtype) {
-  TensorProto proto;
-  proto.dims = {static_cast<std::int64_t>(numbers.size())};
-  if constexpr (std::is_same_v<T, float>) {
-    proto.type = ElementType::Float;
-    proto.floats = numbers;
-  } else {
-    proto.type = ElementType::Int64;
-    proto.int64s = numbers;
-  }
-  return ops::to(to_tensor(proto, {}), dtype);
-}
-
 Values constant(Call& call) {
   if (const Tensor value = call.tensor("value")) return {value};
   if (const AttributeProto* one = call.attribute("value_float"))
     return {scalar(static_cast<double>(one->f), DType::F32)};
   if (const AttributeProto* one = call.attribute("value_int")) return {numbers_value(Dims{one->i}, true)};
-  if (const AttributeProto* all = call.attribute("value_floats"))
-    return {from_numbers(all->floats, DType::F32)};
-  if (const AttributeProto* all = call.attribute("value_ints")) return {from_numbers(all->ints, DType::I64)};
+  if (const AttributeProto* all = call.attribute("value_floats")) return {real_numbers(all->floats)};
+  if (const AttributeProto* all = call.attribute("value_ints")) return {whole_numbers(all->ints)};
   if (call.attribute("sparse_value") != nullptr) call.refuse("is sparse, and Kiln has no sparse tensors");
   call.refuse("holds strings, and Kiln has no tensors of strings");
 }
@@ -38,8 +23,8 @@ Values constant(Call& call) {
 Values constant_of_shape(Call& call) {
   const Tensor value = call.tensor("value");
   const Dims sizes = call.ints(0);
-  if (!value) return {ops::zeros(sizes, DType::F32, Device{})};
-  return {ops::full(sizes, number_of(value), value.dtype(), Device{})};
+  if (!value) return {ops::zeros(sizes, DType::F32)};
+  return {ops::full(sizes, number_of(value), value.dtype())};
 }
 
 Values range(Call& call) {
@@ -47,13 +32,13 @@ Values range(Call& call) {
   if (!is_float(dtype)) {
     const Dim step = call.an_int(2);
     if (step == 0) call.refuse("has steps of 0");
-    return {ops::arange(call.an_int(0), call.an_int(1), step, dtype, Device{})};
+    return {ops::arange(call.an_int(0), call.an_int(1), step, dtype)};
   }
   const double start = call.number(0, 0), end = call.number(1, 0), step = call.number(2, 1);
   if (step == 0) call.refuse("has steps of 0");
   const double count = std::max(std::ceil((end - start) / step), 0.0);
   if (!(count < 9e15)) call.refuse("has more numbers than fit");
-  const Tensor places = ops::arange(0, static_cast<std::int64_t>(count), 1, DType::I64, Device{});
+  const Tensor places = ops::arange(0, static_cast<std::int64_t>(count), 1, DType::I64);
   return {ops::to(ops::to(places, DType::F64) * step + start, dtype)};
 }
 
@@ -62,8 +47,8 @@ Values eye_like(Call& call) {
   const AttributeProto* type = call.attribute("dtype");
   const DType dtype = type == nullptr ? x.dtype() : dtype_of(static_cast<ElementType>(type->i));
   if (x.rank() != 2) call.refuse("needs a matrix, got " + to_string(x.type()));
-  const Tensor rows = ops::unsqueeze(ops::arange(0, x.size(0), 1, DType::I64, Device{}), 1);
-  const Tensor columns = ops::arange(0, x.size(1), 1, DType::I64, Device{});
+  const Tensor rows = ops::unsqueeze(ops::arange(0, x.size(0), 1, DType::I64), 1);
+  const Tensor columns = ops::arange(0, x.size(1), 1, DType::I64);
   return {ops::to(ops::eq(ops::add(rows, Tensor::number(call.integer("k", 0))), columns), dtype)};
 }
 
@@ -75,7 +60,7 @@ Values one_hot(Call& call) {
   index = ops::unsqueeze(from_start(index, depth), axis);
   Dims sizes(static_cast<std::size_t>(index.rank()), 1);
   sizes[static_cast<std::size_t>(axis)] = depth;
-  const Tensor places = ops::reshape(ops::arange(0, depth, 1, DType::I64, Device{}), sizes);
+  const Tensor places = ops::reshape(ops::arange(0, depth, 1, DType::I64), sizes);
   return {ops::where(ops::eq(index, places), ops::select(values, 0, 1), ops::select(values, 0, 0))};
 }
 

@@ -43,6 +43,8 @@ class Evaluator {
   Values run_in(const GraphProto& graph, NameScope& scope);
   // Throws OpError (Value) that names all operators of the model that have no function, with their counts.
   void check_operators() const;
+  // From now on the generator of a model that Kiln exported, a function of it, is the process's own.
+  void draw_from_generator() { draws_from_generator_ = true; }
 
  private:
   void run_nodes(const std::vector<NodeProto>& nodes, NameScope& scope);
@@ -59,6 +61,7 @@ class Evaluator {
   const ExternalData& external_;
   std::int64_t nodes_run_ = 0;
   int depth_ = 0;
+  bool draws_from_generator_ = false;
   bool is_told_ = false;  // an error names its node; those around it add nothing
 };
 

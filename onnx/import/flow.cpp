@@ -38,7 +38,7 @@ Values loop(Call& call) {
   const std::size_t scans = body.outputs.size() - carried.size() - 1;
   std::vector<std::vector<Tensor>> parts(scans);
   for (std::int64_t i = 0; i < limit && goes_on; ++i) {
-    Values given{numbers_value(Dims{i}, true), ops::full({}, Tensor::number(true), DType::Bool, Device{})};
+    Values given{numbers_value(Dims{i}, true), ops::full({}, Tensor::number(true), DType::Bool)};
     given.insert(given.end(), carried.begin(), carried.end());
     Values made = call.run_graph("body", std::move(given));
     goes_on = is_true(call, made[0]);
@@ -58,7 +58,7 @@ Values loop(Call& call) {
     Dims sizes{0};
     for (const Dimension& each : type.shape.value_or(std::vector<Dimension>()))
       sizes.push_back(each.value.value_or(0));
-    carried.push_back(Tensor::empty(sizes, dtype_of(type.element), Device{}));
+    carried.push_back(Tensor::empty(sizes, dtype_of(type.element)));
   }
   return carried;
 }

@@ -8,6 +8,9 @@
 
 #include "jit/graph/trace.h"
 #include "onnx/import/evaluator.h"
+#include "onnx/import/inputs.h"
+#include "tensor/default_device_scope.h"
+#include "tensor/functions.h"
 
 namespace kiln::onnx {
 namespace {
@@ -106,6 +109,15 @@ bool is_initializer(const ModelProto& model, const std::string& name) {
                      [&](const TensorProto& each) { return each.name == name; });
 }
 
+// Draws of a model that Kiln exported follow the process's generator, unless the call or the import says
+// where the model's own is.
+void choose_generator(const ModelProto& model, const NameScope& given, Evaluator& evaluator) {
+  for (const char* const name : {"seed", "draw"}) {
+    if (given.find(name) != nullptr || !is_initializer(model, name)) return;
+  }
+  evaluator.draw_from_generator();
+}
+
 [[noreturn]] void explain(const UnknownElements& error) {
   std::string names, example;
   for (const std::string& each : error.follows()) {
@@ -137,34 +149,6 @@ void check_names(const ModelProto& model, const ImportOptions& options) {
   };
   for (const auto& [name, tensor] : options.fixed) check(name);
   for (const auto& [name, sizes] : options.shapes) check(name);
-}
-
-std::string text_of(const std::vector<Dimension>& sizes) {
-  std::string text;
-  for (const Dimension& each : sizes) {
-    if (!text.empty()) text += ", ";
-    text += each.value ? std::to_string(*each.value) : each.symbol.empty() ? "?" : each.symbol;
-  }
-  return "[" + text + "]";
-}
-
-// A tensor for an input has the dtype and the sizes that the model says.
-void check_input(const ValueInfo& input, const Tensor& x) {
-  if (input.type.kind != TypeProto::Kind::Tensor || input.type.element == ElementType::Undefined) return;
-  const DType expected = dtype_of(input.type.element);
-  if (x.dtype() != expected)
-    throw OpError(ErrorKind::DType, "the input '" + input.name + "' of the model is of " +
-                                        std::string(name(expected)) + ", and is given " +
-                                        std::string(name(x.dtype())));
-  if (!input.type.shape) return;
-  const std::vector<Dimension>& sizes = *input.type.shape;
-  bool fits = sizes.size() == x.sizes().size();
-  for (std::size_t d = 0; fits && d < sizes.size(); ++d)
-    fits = !sizes[d].value || *sizes[d].value < 0 || *sizes[d].value == x.sizes()[d].known();
-  if (!fits)
-    throw OpError(ErrorKind::Shape, "the input '" + input.name + "' of the model has the shape " +
-                                        text_of(sizes) + ", and is given one of the shape " +
-                                        to_string(std::span<const Dim>(x.sizes())));
 }
 
 using Arguments = std::vector<std::pair<const ValueInfo*, Dims>>;
@@ -216,6 +200,7 @@ Imported recorded(Evaluator& evaluator, const ModelProto& model, const ImportOpt
 Imported import_at(const ModelProto& model, const ImportOptions& options, std::int64_t hint,
                    bool& has_symbols) {
   const jit::NoLevels apart;
+  const DefaultDeviceScope place(options.device);
   Recording recording(options.byte_limit, false);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
@@ -226,7 +211,7 @@ Imported import_at(const ModelProto& model, const ImportOptions& options, std::i
   for (const ValueInfo& input : model.graph.inputs) {
     const auto fixed = options.fixed.find(input.name);
     if (fixed != options.fixed.end()) {
-      scope.set(input.name, fixed->second);
+      scope.set(input.name, ops::to(fixed->second, options.device));
     } else if (!is_initializer(model, input.name)) {
       if (input.type.kind != TypeProto::Kind::Tensor)
         throw OpError(ErrorKind::Value, "the input '" + input.name + "' of the model is no tensor");
@@ -239,6 +224,7 @@ Imported import_at(const ModelProto& model, const ImportOptions& options, std::i
   try {
     for (const auto& [input, dims] : arguments)
       scope.set(input->name, recording.add_argument(input->name, dtype_of(input->type.element), dims));
+    choose_generator(model, scope, evaluator);
     add_initializers(model, options, &recording, scope);
     Imported made = recorded(evaluator, model, options, scope);
     check_guards(run, arguments);
@@ -272,6 +258,7 @@ Values run_model(const ModelProto& model, const Values& inputs, const ImportOpti
   check_versions(model);
   check_names(model, options);
   const jit::NoLevels apart;
+  const DefaultDeviceScope place(options.device);
   Recording recording(options.byte_limit, true);
   Evaluator evaluator(model, recording, options.external);
   evaluator.check_operators();
@@ -280,15 +267,19 @@ Values run_model(const ModelProto& model, const Values& inputs, const ImportOpti
   for (const ValueInfo& input : model.graph.inputs) {
     const auto fixed = options.fixed.find(input.name);
     if (fixed != options.fixed.end()) {
-      check_input(input, fixed->second);
-      scope.set(input.name, fixed->second);
+      check_type(input, fixed->second);
+      scope.set(input.name, ops::to(fixed->second, options.device));
     } else if (next < inputs.size()) {
-      if (inputs[next].tensor) check_input(input, inputs[next].tensor);
+      if (inputs[next].tensor) {
+        check_type(input, inputs[next].tensor);
+        check_device(input, inputs[next].tensor, options.device);
+      }
       scope.set(input.name, inputs[next++]);
     } else if (!is_initializer(model, input.name)) {
       throw OpError(ErrorKind::Value, "the input '" + input.name + "' of the model is missing");
     }
   }
+  choose_generator(model, scope, evaluator);
   if (next < inputs.size())
     throw OpError(ErrorKind::Value, "the model takes the inputs " + names_of(model.graph.inputs) +
                                         ", and is given " + std::to_string(inputs.size() - next) +

@@ -25,6 +25,8 @@ struct ImportOptions {
   std::string name = "model";  // of the graph, and what its nodes say where they come from
   // How much memory what is computed from constants may take.
   std::int64_t byte_limit = std::int64_t{4} << 30;
+  // Where weights and constants are, and where the arguments of the graph must be. `fixed` is copied there.
+  Device device = default_device();
 };
 
 // Elements of these inputs decide what the graph is.
@@ -49,6 +51,7 @@ struct Imported {
 Imported import_model(const ModelProto& model, const ImportOptions& options);
 
 // The outputs of the model for these inputs, in its order; absent ones are optional inputs without a value.
+// Throws as `import_model` does, and OpError (Device) for an input that is not on the device of the options.
 Values run_model(const ModelProto& model, const Values& inputs, const ImportOptions& options);
 
 // The model of a file, whose folder has the data beside it. Throws OpError (IO, Value).

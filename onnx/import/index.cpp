@@ -40,7 +40,7 @@ std::vector<Tensor> places(Call& call, const Tensor& x, const Tensor& index, int
   for (int d = 0; d < batch; ++d) {
     Dims sizes(static_cast<std::size_t>(rank), 1);
     sizes[static_cast<std::size_t>(d)] = x.size(d);
-    all.push_back(ops::reshape(ops::arange(0, x.size(d), 1, DType::I64, Device{}), sizes));
+    all.push_back(ops::reshape(ops::arange(0, x.size(d), 1, DType::I64), sizes));
   }
   for (int k = 0; k < count; ++k) all.push_back(from_start(ops::select(index, rank, k), x.size(batch + k)));
   return all;
@@ -87,7 +87,7 @@ Values scatter_nd(Call& call) {
   const auto named = static_cast<int>(along.size());
   const std::span<const Dim> sizes = x.sizes();
   const Dim rows = product(sizes.first(along.size())), row = product(sizes.subspan(along.size()));
-  Tensor flat = along.empty() ? ops::zeros(Dims{}, DType::I64, Device{}) : along[0];
+  Tensor flat = along.empty() ? ops::zeros(Dims{}, DType::I64) : along[0];
   for (int d = 1; d < named; ++d)
     flat = ops::add(ops::mul(flat, number_operand(x.size(d))), along[static_cast<std::size_t>(d)]);
   flat = ops::to(flat, DType::I64);
@@ -108,7 +108,7 @@ Values reverse_sequence(Call& call) {
     sizes[static_cast<std::size_t>(axis)] = x.size(axis);
     return ops::reshape(numbers, sizes);
   };
-  const Tensor step = along(ops::arange(0, x.size(time), 1, DType::I64, Device{}), time);
+  const Tensor step = along(ops::arange(0, x.size(time), 1, DType::I64), time);
   const Tensor length = along(ops::to(call.x(1), DType::I64), batch);
   const Tensor reversed = ops::sub(ops::sub(length, step), Tensor::number(std::int64_t{1}));
   const Tensor index = ops::where(ops::lt(step, length), reversed, step);
@@ -123,7 +123,7 @@ Values tensor_scatter(Call& call) {
   const std::string mode = call.word("mode", "linear");
   Dims places(static_cast<std::size_t>(cache.rank()), 1);
   places[static_cast<std::size_t>(axis)] = update.size(axis);
-  Tensor index = ops::reshape(ops::arange(0, update.size(axis), 1, DType::I64, Device{}), places);
+  Tensor index = ops::reshape(ops::arange(0, update.size(axis), 1, DType::I64), places);
   if (call.has(2)) {
     Dims batch(static_cast<std::size_t>(cache.rank()), 1);
     batch[0] = cache.size(0);

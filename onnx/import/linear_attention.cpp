@@ -13,8 +13,7 @@ Values causal_convolution(Call& call) {
   if (x.rank() != 3 || weight.rank() != 3)
     call.refuse("needs x [n, channels, length] and a weight [channels, 1, k]");
   const Dim before = weight.size(2) - 1;
-  const Tensor past =
-      call.has(3) ? call.x(3) : ops::zeros(Dims{x.size(0), x.size(1), before}, x.dtype(), Device{});
+  const Tensor past = call.has(3) ? call.x(3) : ops::zeros(Dims{x.size(0), x.size(1), before}, x.dtype());
   const Tensor parts[] = {past, x};
   const Tensor all = ops::cat(parts, 2);
   Tensor made = apply("convolution", {all, weight, call.maybe(2)}, {{"groups", x.size(1)}});
@@ -67,8 +66,8 @@ Values linear_attention(Call& call) {
   const Tensor beta = rule.corrects ? apart(call.x(5), call.x(5).size(2)) : Tensor();
   const Dim n = query.size(0), steps = query.size(2), keys = key.size(3), values = value.size(3);
   const DType state_dtype = call.has(3) ? call.x(3).dtype() : call.x(0).dtype();
-  Tensor state = call.has(3) ? ops::to(call.x(3), DType::F32)
-                             : ops::zeros(Dims{n, own, keys, values}, DType::F32, Device{});
+  Tensor state =
+      call.has(3) ? ops::to(call.x(3), DType::F32) : ops::zeros(Dims{n, own, keys, values}, DType::F32);
   double scale = call.real("scale", 0);
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(keys.fixed()));
   const auto at = [](const Tensor& x, std::int64_t t) { return x ? ops::select(x, 2, t) : x; };

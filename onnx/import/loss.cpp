@@ -10,7 +10,7 @@ namespace {
 Tensor class_loss(Call& call, const Tensor& logs, const Tensor& classes, const Tensor& weight) {
   Tensor target = ops::to(classes, DType::I64);
   const AttributeProto* ignored = call.attribute("ignore_index");
-  Tensor factor = ops::ones(target.sizes(), logs.dtype(), Device{});
+  Tensor factor = ops::ones(target.sizes(), logs.dtype());
   if (ignored != nullptr) {
     const Tensor is_ignored = ops::eq(target, Tensor::number(ignored->i));
     factor = ops::where(is_ignored, scalar(0, logs.dtype()), factor);

@@ -31,8 +31,8 @@ Values compress(Call& call) {
 // Where each of the distinct elements is first: of all places with its number the lowest.
 Tensor first_places(const Tensor& number_of_each, Dim count) {
   const Dim size = number_of_each.numel();
-  const Tensor places = ops::arange(0, size, 1, DType::I64, Device{});
-  const Tensor last = ops::full(Dims{count}, Tensor::number(size.fixed()), DType::I64, Device{});
+  const Tensor places = ops::arange(0, size, 1, DType::I64);
+  const Tensor last = ops::full(Dims{count}, Tensor::number(size.fixed()), DType::I64);
   return apply("scatter_reduce", {last, number_of_each, places},
                {{"dim", Dim(0)}, {"reduce", std::string("amin")}});
 }

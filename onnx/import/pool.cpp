@@ -58,7 +58,7 @@ bool is_plain(const Windows& all, bool ceil) {
 Tensor place_numbers(const Tensor& x, bool by_columns) {
   const Dims spatial(x.sizes().begin() + 2, x.sizes().end());
   const Dim planes = x.size(0) * x.size(1), size = product(spatial);
-  Tensor plane = ops::arange(0, size, 1, DType::I64, Device{});
+  Tensor plane = ops::arange(0, size, 1, DType::I64);
   if (by_columns) {
     Dims reversed;
     Dims order;
@@ -68,7 +68,7 @@ Tensor place_numbers(const Tensor& x, bool by_columns) {
     }
     plane = ops::permute(ops::reshape(plane, reversed), order);
   }
-  const Tensor first = ops::reshape(ops::arange(0, planes, 1, DType::I64, Device{}), Dims{planes, 1});
+  const Tensor first = ops::reshape(ops::arange(0, planes, 1, DType::I64), Dims{planes, 1});
   const Tensor all = ops::add(ops::mul(first, number_operand(size)), ops::reshape(plane, Dims{1, size}));
   return ops::reshape(all, x.sizes());
 }
@@ -118,7 +118,7 @@ Values average_pool(Call& call) {
   // What counts: the elements, or also the pads, but never what lies beyond them.
   Dims sizes = x.sizes();
   sizes[0] = sizes[1] = 1;
-  Tensor counted = ops::ones(sizes, x.dtype(), Device{});
+  Tensor counted = ops::ones(sizes, x.dtype());
   Windows rest = all;
   if (counts_pads) {
     counted = padded(counted, all.before, all.after, 1.0);
@@ -186,7 +186,7 @@ Values max_unpool(Call& call) {
     const Tensor column = ops::remainder(within, number_operand(from_row));
     numbers = plane * number_operand(given[2] * given[3]) + row * number_operand(to_row) + column;
   }
-  const Tensor empty = ops::zeros(Dims{product(given)}, x.dtype(), Device{});
+  const Tensor empty = ops::zeros(Dims{product(given)}, x.dtype());
   return {ops::reshape(ops::scatter(empty, 0, numbers, ops::reshape(x, Dims{x.numel()})), given)};
 }
 

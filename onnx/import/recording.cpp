@@ -50,7 +50,7 @@ int Recording::add_slot(const Tensor& x, std::string name, int step) {
 }
 
 Tensor Recording::add_argument(const std::string& name, DType dtype, const Dims& sizes) {
-  Tensor x = Tensor::without_elements(sizes, dtype, Device{});
+  Tensor x = Tensor::without_elements(sizes, dtype, default_device());
   const int slot = add_slot(x, name, -1);
   slots_[static_cast<std::size_t>(slot)].is_argument = true;
   slots_by_tensor_.emplace(x.impl(), slot);

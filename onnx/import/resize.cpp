@@ -76,7 +76,7 @@ Neighbours neighbours(Call& call, const Settings& set, const Axis& axis, double 
 }
 
 Tensor floats(const std::vector<double>& numbers, const Dims& sizes, DType dtype) {
-  const Tensor made = Tensor::empty(sizes, DType::F64, Device{});
+  const Tensor made = Tensor::empty(sizes, DType::F64);
   if (!numbers.empty()) {
     const WritableHostView memory(made);
     std::copy(numbers.begin(), numbers.end(), memory.as<double>());

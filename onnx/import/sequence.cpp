@@ -103,7 +103,7 @@ Values map(Call& call) {
 
 Values optional(Call& call) { return {call.inputs.empty() ? Value() : call.inputs[0]}; }
 
-Values has_element(Call& call) { return {ops::full({}, Tensor::number(call.has(0)), DType::Bool, Device{})}; }
+Values has_element(Call& call) { return {ops::full({}, Tensor::number(call.has(0)), DType::Bool)}; }
 
 Values get_element(Call& call) {
   if (!call.has(0)) call.refuse("takes the element of an empty optional");

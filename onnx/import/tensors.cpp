@@ -145,7 +145,7 @@ Tensor to_tensor(const TensorProto& proto, const ExternalData& external) {
   if (count > std::numeric_limits<std::size_t>::max() / 16) refuse_count(proto, proto.raw.size(), count);
   check_size(proto, dtype, count, external);
   const Dims sizes = to_dims(proto.dims);
-  const Tensor made = Tensor::empty(sizes, dtype, Device{});
+  const Tensor made = Tensor::empty(sizes, dtype);
   if (count == 0) return made;
   const WritableHostView memory(made);
   std::byte* const to = memory.bytes();

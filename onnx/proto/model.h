@@ -14,6 +14,9 @@
 
 namespace kiln::onnx {
 
+// The domain of ops that Kiln's exports write as their bodies, and of their generator.
+inline constexpr std::string_view kOpsDomain = "kiln.ops";
+
 // Element types by the numbers of the schema.
 enum class ElementType : std::int32_t {
   Undefined = 0,

@@ -1,5 +1,6 @@
 // Rows that draw numbers: Kiln's own from the words of its generator, or those of whoever runs the model.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tensor/onnx/rules.h"
@@ -34,9 +35,11 @@ class Draw {
     return finished(value);
   }
 
-  // The high half of the product of a word of 64 bits and the range, which has less than 31.
-  OnnxValues integers(std::int64_t low, std::int64_t range) {
-    if (range >= std::int64_t{1} << 31)
+  // The high half of the product of a word of 64 bits and the range, which has less than 31, or is all
+  // numbers but one: then it is the word less 1, and 0 of the word 0.
+  OnnxValues integers(std::int64_t low, std::uint64_t range) {
+    if (range == std::numeric_limits<std::uint64_t>::max()) return finished(nearly_all(low));
+    if (range >= std::uint64_t{1} << 31)
       throw OpError(ErrorKind::Capture, "integers from more than 2^31 numbers, whose products leave 64 bits");
     const Halves halves = pairs(words(true));
     const OnnxValue carry = shifted(times(halves.low, static_cast<double>(range)), 32);
@@ -70,6 +73,15 @@ class Draw {
     return app_.reshape(some, app_.result().sizes);
   }
 
+  OnnxValue nearly_all(std::int64_t low) {
+    const Halves halves = pairs(words(true));
+    const auto integer = [&](std::int64_t number) { return app_.size(number); };
+    const OnnxValue moved = app_.node("Mul", {halves.high, integer(std::int64_t{1} << 32)});
+    const OnnxValue word = app_.node("Add", {moved, halves.low});
+    const OnnxValue is_zero = app_.node("Equal", {word, integer(0)});
+    const OnnxValue less = app_.node("Where", {is_zero, word, app_.node("Sub", {word, integer(1)})});
+    return app_.node("Add", {less, integer(low)});
+  }
   OnnxValue times(const OnnxValue& a, double b) { return app_.node("Mul", {a, app_.scalar(b, a.dtype)}); }
   OnnxValue plus(const OnnxValue& a, double b) { return app_.node("Add", {a, app_.scalar(b, a.dtype)}); }
   // Of numbers that are not negative.
@@ -169,7 +181,8 @@ OnnxValues draw(const OnnxApplication& app) {
   if (app.has(0)) return {app.cast(drawn.below(app.input(0)), app.result().dtype)};
   const bool has_low = app.op.signature.parameters[0].name == "low";
   const std::int64_t low = has_low ? app.attrs.get<std::int64_t>("low") : 0;
-  return drawn.integers(low, app.attrs.get<std::int64_t>("high") - low);
+  const auto high = static_cast<std::uint64_t>(app.attrs.get<std::int64_t>("high"));
+  return drawn.integers(low, high - static_cast<std::uint64_t>(low));
 }
 
 }  // namespace kiln::onnx_rules

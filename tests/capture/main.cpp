@@ -1,10 +1,10 @@
 // Runs random programs in the interpreter and compiled, and compares everything they show:
 //   capture_programs --seeds from:to [--themes a,b] [--jobs N] [--minutes M] [--keep-going] [--small N]
-//   [--show] [--device name]
+//   [--show] [--forms] [--device name]
 // A program that differs is made small and printed, with --small the first N of each kind. In the end stands
 // how many programs of each kind there were, of how many of them something was compiled that could have
 // differed, how many differ, and of how many of these --check tells nothing. With --show programs are
-// printed, not run.
+// printed, not run, and with --forms it is counted how many of them have each form.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,6 +46,7 @@ struct Settings {
   double minutes = 0;  // 0: without limit
   bool keep_going = false;
   bool show = false;
+  bool count_forms = false;
   std::string program;  // a file
 };
 
@@ -71,6 +72,7 @@ Settings settings_of(int argc, char** argv) {
     const char* const value = i + 1 < argc ? argv[i + 1] : "";
     if (option == "--keep-going") settings.keep_going = true;
     if (option == "--show") settings.show = true;
+    if (option == "--forms") settings.count_forms = true;
     if (option == "--program") settings.program = value;
     if (option == "--jobs") settings.jobs = std::max(1, std::atoi(value));
     if (option == "--small") settings.small = std::atoi(value);
@@ -93,6 +95,14 @@ void show(const Programs& programs) {
     std::printf("# seed %llu: %s\n%s\n", static_cast<unsigned long long>(seed), program.kind.c_str(),
                 text_of(program).c_str());
   }
+}
+
+void count_forms(const Programs& programs) {
+  std::map<std::string, int> counts;
+  for (std::uint64_t seed = programs.seeds.from; seed < programs.seeds.to; ++seed) {
+    for (const std::string& form : random_program(seed, programs.themes).forms) ++counts[form];
+  }
+  for (const auto& [form, count] : counts) std::printf("%7d %s\n", count, form.c_str());
 }
 
 // What is left of a program may loop for ever where its counter went: that is no difference unless it was
@@ -150,8 +160,8 @@ int main(int argc, char** argv) {
   // Programs are short: what comes after many calls or iterations comes early here.
   kiln::interp::capture::unroll_limits() = {2, 5, 2};
   kiln::jit::set_binds_after(1);
-  if (settings.show) {
-    show(settings.programs);
+  if (settings.show || settings.count_forms) {
+    settings.show ? show(settings.programs) : count_forms(settings.programs);
     return 0;
   }
   if (!settings.program.empty()) return run_in_every_way(given_program(settings.program)) ? 0 : 1;

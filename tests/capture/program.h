@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Program {
   std::vector<Law> laws;
   std::vector<Statement> statements;
   std::vector<std::string> functions;  // names at the top level that may be wrapped in `jit`
+  std::set<std::string> forms;         // what its writer put into it, where that is counted
 };
 
 // Numbers from a seed, the same on every machine (SplitMix64).

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/capture/loop_writer.h"
+
 namespace kiln::testing {
 
 namespace {
@@ -23,6 +25,7 @@ constexpr ThemeRow kThemes[] = {
     {Theme::Custom, "custom", 6},         {Theme::Checkpoints, "checkpoints", 12},
     {Theme::Draws, "draws", 10},          {Theme::Backends, "backends", 8},
     {Theme::Parameters, "parameters", 8}, {Theme::Hot, "hot", 8},
+    {Theme::Forms, "forms", 20},
 };
 
 const ThemeRow& drawn(Random& random, const std::vector<std::string>& among) {
@@ -64,7 +67,10 @@ Program Writer::write() {
   const std::size_t first = static_cast<std::size_t>(random_.below(3));
   const std::size_t checked = static_cast<std::size_t>(random_.below(3));
   for (std::size_t k = 0; k < 3; ++k) {
-    Way way{std::vector{Mode::Compiled, Mode::Wrapped, Mode::Hot}[k], backends[(first + k) % 3]};
+    // Loops become machine code by one backend alone.
+    const bool is_fused = theme_ == Theme::Forms && random_.chance(60);
+    Way way{std::vector{Mode::Compiled, Mode::Wrapped, Mode::Hot}[k],
+            is_fused ? "fused" : backends[(first + k) % 3]};
     way.hot_ops = random_.pick(std::vector{12, 12, 5, 30});
     way.is_checked = k == checked;
     program_.ways.push_back(std::move(way));
@@ -90,6 +96,9 @@ Program Writer::write() {
       break;
     case Theme::Parameters:
       parameters();
+      break;
+    case Theme::Forms:
+      LoopWriter(random_, program_).write();
       break;
     default:
       write_plain();

@@ -49,6 +49,7 @@ enum class Theme : std::uint8_t {
   Backends,
   Parameters,
   Hot,
+  Forms,
 };
 
 struct FunctionInfo {

@@ -1,4 +1,6 @@
 // How much one kernel does: many cheap ops, fewer costly ones.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "jit/graph/text.h"
@@ -26,8 +28,27 @@ FusedGraph chain(const std::string& call, int length) {
 }  // namespace
 
 TEST_CASE("a kernel does as much as its code stays in cache", "[jit][fused]") {
-  CHECK(chain("sub", 200).loops().size() == 1);
-  const FusedGraph functions = chain("tanh", 100);
+  CHECK(chain("sub", 1000).loops().size() == 1);
+  const FusedGraph functions = chain("tanh", 300);
   CHECK(functions.loops().size() == 2);
   CHECK_THAT(functions.fusion(), Catch::Contains("the kernel would be too large"));
+}
+
+TEST_CASE("many values within a kernel are no tensors that it reads and makes", "[jit][fused]") {
+  // Each of them is read by the last nodes, which join the kernel last.
+  constexpr int kMany = 40;
+  std::string text = "graph functional f(%x: f32[40]) {\n";
+  for (int i = 0; i < kMany; ++i) text += fmt::format("  %a{} = mul(%x, {}.5) : f32[40]\n", i, i);
+  text += "  %s0 = neg(%x) : f32[40]\n";
+  for (int i = 0; i < kMany; ++i) text += fmt::format("  %s{} = add(%s{}, %a{}) : f32[40]\n", i + 1, i, i);
+  const auto loops = [&](const std::string& returned) {
+    const Graph graph = parse_graph(text + "  return " + returned + "\n}\n");
+    FusedGraph fused = fuse(graph);
+    check_same(graph, fused, std::vector<Tensor>{values({40}, DType::F32, 1)});
+    return fused.loops().size();
+  };
+  CHECK(loops(fmt::format("%s{}", kMany)) == 1);
+  std::string all = fmt::format("%s{}", kMany);
+  for (int i = 0; i < kMany; ++i) all += fmt::format(", %a{}", i);
+  CHECK(loops(all) > 1);
 }

@@ -1,7 +1,7 @@
 // Writes each row of the op table, applied to its samples, as a model of ONNX, with what Kiln computes: what
 // tests/peers/onnx_rows.py has a runtime compute.
 //
-//   onnx_rows FOLDER [OPSET]
+//   onnx_rows FOLDER [OPSET [ROW...]]
 //
 // Each sample is FOLDER/op-1.onnx, and FOLDER/op-1.data.onnx with its inputs and results as initializers.
 // Prints a line for each that has no model, with the reason.
@@ -101,7 +101,9 @@ int main(int argc, char** argv) {
   if (argc < 2) return 2;
   const int opset = argc > 2 ? std::atoi(argv[2]) : onnx::ExportOptions().opset;
   kiln::seed(7);
+  const std::vector<std::string_view> rows(argv + std::min(argc, 3), argv + argc);
   for (const Op* op : OpTable::get().ops()) {
-    if (!kiln::testing::leaves_elements(*op)) write_row(argv[1], *op, opset);
+    const bool is_wanted = rows.empty() || std::ranges::find(rows, op->name()) != rows.end();
+    if (is_wanted && !kiln::testing::leaves_elements(*op)) write_row(argv[1], *op, opset);
   }
 }

@@ -74,7 +74,7 @@ TEST_CASE("a call is exported by the ending of the file", "[repl]") {
   CHECK(exported("f.html").starts_with("<!"));
   CHECK(exported("f.json").starts_with("{\"title\""));
   const Result model = session.eval(":export f(x) " + folder.file("f.onnx"));
-  CHECK(model.output.find("2 nodes, x: f32[3] -> ") != std::string::npos);
+  CHECK(model.output.find("2 nodes, x: f32[3] -> mul: f32[3]") != std::string::npos);
   CHECK(session.eval("run_onnx(\"" + folder.file("f.onnx") + "\", x).equal(f(x))").output == "true\n");
   CHECK(session.eval(":export f(x) f.txt").diagnostics.find("the file must end in .onnx, .dot") !=
         std::string::npos);

@@ -1,0 +1,31 @@
+// Owns which steps of a flow are loops over elements in its machine code, in the documented order of their
+// ops.
+#pragma once
+
+#include "jit/llvm/flow_values.h"
+
+namespace kiln::jit {
+
+// A step as those functions are given it. `operands` are in memory, or elements in registers. `result` is the
+// target of a step that writes, whose memory operands may share; else new memory that none of them shares,
+// row-major, and to be written whole. It is not there yet where `fits` is asked.
+struct FlowRow {
+  FlowEmitter& emit;
+  const FlowStep& step;
+  const FlowStepPlan& plan;
+  std::vector<FlowTensor> operands;
+  FlowTensor result;
+};
+
+// May the step be a loop here? Null: it is always a call of the op's kernel. Else an i1 that says so at run
+// time, true where it always is: sizes are small enough for a loop to be quicker than the call, and for bits
+// to be the kernel's; a target that shares memory with operands may be written in order.
+llvm::Value* fits(const FlowRow& row);
+// The loop, where that holds.
+void emit_elementwise(const FlowRow& row);
+void emit_reduction(const FlowRow& row);
+void emit_product(const FlowRow& row);
+void emit_copy(const FlowRow& row);
+void emit_fill(const FlowRow& row);
+
+}  // namespace kiln::jit
