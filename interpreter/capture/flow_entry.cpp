@@ -159,6 +159,18 @@ std::optional<std::int64_t> left_in(const LoopFlow& loop, const Frame& frame) {
   return std::nullopt;
 }
 
+// How often the loop itself came around, where that is known: those within it are counted with it.
+std::optional<std::int64_t> outer_trips(const LoopFlow& loop, const jit::FlowResult& result,
+                                        std::optional<std::int64_t> left_before, const Frame& frame) {
+  const std::vector<jit::FlowBlock>& blocks = loop.graph->blocks;
+  const auto loops = std::count_if(blocks.begin(), blocks.end(),
+                                   [](const jit::FlowBlock& each) { return each.begins_loop; });
+  if (loops == 1) return result.iterations;
+  if (!left_before) return std::nullopt;
+  if (loop.exits[static_cast<std::size_t>(result.exit)].leaves_loop) return *left_before + 1;
+  return *left_before - *left_in(loop, frame) + 1;
+}
+
 }  // namespace
 
 std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
@@ -186,10 +198,7 @@ FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
     result = entry.run->run(inputs);
   }
   put_frame(vm, loop, result);
-  FlowRun run{result.exit, result.iterations, std::nullopt};
-  const LoopFlow::Exit& exit = loop.exits[static_cast<std::size_t>(result.exit)];
-  if (before && exit.leaves_loop) run.outer_trips = *before + 1;
-  if (before && !exit.leaves_loop) run.outer_trips = *before - *left_in(loop, *vm.frame()) + 1;
+  const FlowRun run{result.exit, result.iterations, outer_trips(loop, result, before, *vm.frame())};
   ++entry.runs;
   entry.trips += result.iterations;
   entry.exits.resize(loop.exits.size());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ constexpr int kMostReadings = 2;             // that give no flow
 constexpr std::int64_t kBetweenAsking = 16;  // arrivals between two looks at the clock, or two readings
 constexpr std::int64_t kFewTrips = 4;        // a run that leaves the loop's middle after so few was in vain
 constexpr std::int64_t kMostShortRuns = 16;  // before the flow is dropped, if these are the majority
+constexpr std::int64_t kMostMisses = 64;     // for each hit, where there are as many flows as there may be
 constexpr std::int64_t kWarm = 8;            // hits before flows are timed
 constexpr std::int64_t kTriedAgain = 8;   // after a trial, the next one comes at so many times as many hits
 constexpr std::int64_t kTriedLater = 64;  // where it was clear what pays
@@ -39,7 +41,8 @@ class Arrival {
     if (is_interpreters_turn() || !place_.given_up.empty()) return std::nullopt;
     take_pending();
     if (const auto next = run_any()) return next;
-    if (place_.pending != nullptr || place_.reached < place_.due || !may_read()) return std::nullopt;
+    if (place_.pending != nullptr) return Next::Interpret;  // no entry is worth capturing any more
+    if (count_miss() || place_.reached < place_.due || !may_read()) return std::nullopt;
     return read() ? run_any() : std::nullopt;
   }
 
@@ -48,6 +51,14 @@ class Arrival {
     place_.given_up = std::move(why);
     place_.entries.clear();
     place_.trial.reset();
+  }
+
+  // True: the place is given up, since what comes is none of what was read.
+  bool count_miss() {
+    if (place_.entries.size() < kMostFlows || ++place_.misses < kMostMisses * (place_.hits + 1)) return false;
+    give_up(fmt::format("of {} times that it came there, in {} no flow graph held",
+                        place_.misses + place_.hits, place_.misses));
+    return true;
   }
 
   // ---- Running ----
@@ -76,14 +87,23 @@ class Arrival {
     if (is_time_for_trial()) place_.trial.emplace().arrive();
     Frame* const frame = vm_.frame();
     const FlowRun done = run_flow(vm_, entry, inputs);
-    if (place_.trial && done.outer_trips) {
-      place_.trial->done_by_entry(static_cast<int>(std::min<std::int64_t>(*done.outer_trips, 1 << 30)));
-      place_.trial->arrive();
-    }
+    if (place_.trial) time(done);
     count_short(entry, done);
     vm_.check_interrupt();
     // The instruction that the flow could not do is the interpreter's. Elsewhere other marks may stand.
     return frame->place() == loop_.top ? Next::Interpret : Next::Dispatch;
+  }
+
+  // The time of this run alone counts, not what comes until the loop begins again. Without a number of trips
+  // it cannot be compared with the interpreter's.
+  void time(const FlowRun& done) {
+    if (!done.outer_trips) {
+      place_.trial.reset();
+      place_.tried_at = std::numeric_limits<std::int64_t>::max();
+      return;
+    }
+    place_.trial->done_by_entry(static_cast<int>(std::min<std::int64_t>(*done.outer_trips, 1 << 30)));
+    place_.trial->arrive();
   }
 
   // Drops a flow that mostly leaves within the loop as soon as it has begun.
