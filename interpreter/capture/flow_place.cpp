@@ -63,6 +63,7 @@ class Arrival {
 
   // ---- Running ----
 
+  // nullopt: no flow holds.
   std::optional<Next> run_any() {
     for (const auto& entry : place_.entries) {
       const std::optional<FlowInputs> inputs = inputs_of(vm_, entry->loop);
@@ -71,11 +72,11 @@ class Arrival {
     return std::nullopt;
   }
 
-  std::optional<Next> hit(FlowEntry& entry, const FlowInputs& inputs) {
+  Next hit(FlowEntry& entry, const FlowInputs& inputs) {
     ++place_.hits;
     follow_outer();
     if (!checking() || shadow::active()) return run(entry, inputs);
-    if (!std::has_single_bit(static_cast<std::uint64_t>(place_.hits))) return std::nullopt;
+    if (!std::has_single_bit(static_cast<std::uint64_t>(place_.hits))) return Next::Interpret;
     const Region region{vm_.frame(), loop_.top, loop_.end};
     const auto tell = [&](const std::string& difference) {
       tell_difference(vm_.interpreter(), "the loop " + entry.loop.graph->name, difference);
