@@ -166,10 +166,7 @@ class Arrival {
     }
     vm_.capture_budget().spend(Clock::now() - before);
     if (!reading.flow) {
-      failed(reading.span.file == nullptr
-                 ? reading.reason
-                 : fmt::format("{} ({}:{})", reading.reason, reading.span.file->name(),
-                               reading.span.file->locate(reading.span.begin).line));
+      failed(std::move(reading.reason));
       return false;
     }
     if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {

@@ -26,7 +26,7 @@ void add_flows(const FlowPlace& place, HotLoop& loop) {
     if (std::count(loop.forms.begin(), loop.forms.end(), entry->form) == 0) loop.forms.push_back(entry->form);
     loop.runs += entry->runs;
     loop.iterations += entry->trips;
-    loop.code_bytes += static_cast<std::int64_t>(entry->code_bytes);
+    loop.flow_bytes += static_cast<std::int64_t>(entry->code_bytes);
     for (std::size_t k = 0; k < entry->exits.size(); ++k) {
       if (entry->exits[k] > 0) add_exit(loop.exits, entry->loop.graph->exits[k].reason, entry->exits[k]);
     }

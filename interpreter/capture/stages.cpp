@@ -304,7 +304,8 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
     for (HotLoop& each : loops) {
       if (!each.by_trips && each.forms.empty()) continue;
       all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
-                     each.iterations, true, each.code_bytes, loop_outcome(each, compiled.breaks)});
+                     each.iterations, true, each.code_bytes + each.flow_bytes,
+                     loop_outcome(each, compiled.breaks)});
     }
   }
   std::stable_sort(all.begin(), all.end(),

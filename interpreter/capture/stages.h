@@ -75,7 +75,8 @@ struct HotLoop {
   std::string place;            // "demo.kiln:2"
   std::int64_t iterations = 0;  // in a flow graph also those of loops within it
   std::int64_t entries = 0;
-  std::int64_t code_bytes = 0;  // of their kernels, and of flow graphs
+  std::int64_t code_bytes = 0;  // of their kernels
+  std::int64_t flow_bytes = 0;  // of code of flow graphs
   bool by_trips = true;         // it has entries for iterations, or may get some
   bool was_left = false;        // it is left to the interpreter for good, which counts no more iterations
   std::vector<std::string> forms{};  // in which it runs as a flow graph: "machine code"
