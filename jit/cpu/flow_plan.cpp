@@ -194,12 +194,18 @@ class Planner {
       has_number = has_number || of.is_number;
       if (static_cast<int>(i) != row.mask) types.push_back({of.dtype, of.is_number, !of.sizes.empty()});
     }
-    if (only_numbers || jit::has_symbols(node.attrs)) return;
+    if (only_numbers || jit::has_symbols(node.attrs) || casts_to_bool(row, types)) return;
     const DType promoted =
         fill_application(*node.op, to_attrs(*node.op, node.attrs), types, only_numbers, made.application);
     if (has_number && numbers_must_fit(row, promoted)) return;  // which the kernel checks
     if (node.writes()) made.application.dtype = flow_.type(node.outputs[0]).dtype;
     made.kind = Kind::Pointwise;
+  }
+  // As kiln::casts_to_bool: operands that are floats become bools first.
+  static bool casts_to_bool(const Pointwise& row, std::span<const OperandType> types) {
+    return row.rule == TypeRule::First && types[0].dtype == DType::Bool &&
+           std::any_of(types.begin(), types.end(),
+                       [](const OperandType& each) { return is_float(each.dtype); });
   }
   Type type_of(const Operand& operand) const {
     if (operand.is_value()) return flow_.type(operand.value);
