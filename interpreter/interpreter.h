@@ -32,6 +32,9 @@ struct Options {
   // The share of the program's time that may go into captures of what becomes hot; and whether it is given up
   // again where it takes longer than the interpreter. 0: nothing depends on time.
   double capture_share = 0;
+  // Loops run as flow graphs where these become machine code; with this they also do step by step, which is
+  // slow: for tests.
+  bool evaluates_flows = false;
   // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.
   bool keeps_frames = false;
   // What to say of a name that is not defined, instead of the nearest one; "" for all that it does not know.

@@ -116,7 +116,7 @@ Tensor FlowFrame::tensor_of(ValueId id, Reader& reader) const {
     const std::int64_t origin = reader.next();
     const std::int64_t element = reader.next();
     if (origin > 0) return given_[static_cast<std::size_t>(origin - 1)].tensor;
-    Tensor made = Tensor::empty({}, type.dtype);
+    Tensor made = Tensor::empty({}, type.dtype, Device{});
     std::memcpy(made.raw_writable(), &element, size_of(type.dtype));
     return made;
   }

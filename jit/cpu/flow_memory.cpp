@@ -108,7 +108,7 @@ class MemoryPlanner {
     const ValueSet around = liveness_.around(block, index);
     for (const ValueId id : step.node.outputs) {
       FlowMemory& memory = plan.memory.emplace_back();
-      if (value(id).in_register) continue;
+      if (value(id).in_register && plan.of_elements) continue;
       for (const ValueId each : around) {
         const bool may_hold = each != id && !flow_.type(each).is_number && !value(each).in_register;
         if (may_hold && shown(each).contains(id)) memory.held.push_back(each);

@@ -99,7 +99,7 @@ class Planner {
     if (node.form == Form::Copy) return made;
     if (node.op->pointwise != nullptr) {
       plan_pointwise(node, made);
-    } else if (node.op == &core_ops().cast || node.op == &core_ops().clone || node.op == &core_ops().copy) {
+    } else if (copies(node)) {
       made.kind = Kind::Copy;
     } else if (const auto* reduce = node.op->lowering.as<lowering::Reduce>()) {
       made.kind = Kind::Reduce;
@@ -133,6 +133,13 @@ class Planner {
     Dims dims = std::get<Dims>(node.attr("dims"));
     for (Dim& each : dims) each = wrap_dim(each, rank, node.op->name());
     return marked(dims, rank);
+  }
+
+  // Does it give the elements of its last operand, converted? So do all rows with the rule of `copy` that
+  // have two operands.
+  static bool copies(const Node& node) {
+    if (node.op == &core_ops().cast || node.op == &core_ops().clone) return true;
+    return node.op->infer == core_ops().copy.infer && node.operands.size() == 2;
   }
 
   // Results of kernels are row-major. A write gives its target.

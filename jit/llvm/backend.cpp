@@ -1,5 +1,6 @@
 // Owns the way from loop nests to an object of machine code: LLVM's module, passes and code generator.
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <stdexcept>
@@ -36,6 +37,9 @@ std::string flow_made_in(Session& session, const FlowPlan& plan) {
   const std::unique_ptr<llvm::Module> module = session.module();
   Bodies bodies(session.bodies(), *module, session.halves());
   finish(bodies, *FlowEmitter(bodies, plan, kFlowSymbol).run(), session.machine());
+  std::string fault;
+  llvm::raw_string_ostream stream(fault);
+  if (llvm::verifyModule(*module, &stream)) throw std::runtime_error(fault);
   session.optimizer().run_over_loops(*module);
   return object_of(*module, session.machine());
 }

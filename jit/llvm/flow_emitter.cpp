@@ -37,6 +37,8 @@ llvm::Function* FlowEmitter::run() {
     end_block(id);
   }
   write_exits();
+  for (llvm::BasicBlock* const each : blocks_)
+    if (each->empty()) each->eraseFromParent();  // no way leads there
   return function_;
 }
 

@@ -105,9 +105,7 @@ void FlowEmitter::emit_element(const FlowStep& step, const FlowStepPlan& plan) {
     made.origin = int_value(0);
     return;
   }
-  llvm::Value* const slot = choose_slot(plan.memory[0]);
-  make_room(slot, int_value(static_cast<std::int64_t>(bytes_of(made.dtype))), step.exit);
-  made.base = slot_field(slot, 0, pointer_);
+  made.base = room_for(made, choose_slot(plan.memory[0]), step.exit);
   store(element, made);
 }
 
@@ -134,39 +132,51 @@ void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan)
   row.result = writes ? row.operands[0] : described(step.node.outputs[0]);
   std::vector<llvm::Value*> slots;
   for (const FlowMemory& each : plan.memory) slots.push_back(choose_slot(each));
+  // A loop leaves the only element of its result on the stack, and a call in the slot.
   llvm::Value* const is_loop = plan.kind == FlowStepPlan::Kind::Call ? nullptr : fits(row);
+  const bool keeps_element = is_loop != nullptr && !writes && plan_.value(step.node.outputs[0]).in_register;
+  llvm::Value* const place = keeps_element ? stack(element_type(row.result.dtype)) : nullptr;
   const auto make_loop = [&] {
-    if (!writes) {
-      const auto item = static_cast<std::int64_t>(bytes_of(row.result.dtype));
-      make_room(slots[0], build_.CreateMul(count(row.result), int_value(item)), step.exit);
-      row.result.base = slot_field(slots[0], 0, pointer_);
-    }
+    if (!writes) row.result.base = keeps_element ? place : room_for(row.result, slots[0], step.exit);
     emit_loop(row);
   };
-  if (is_loop == nullptr) {
+  const auto make_call = [&] {
     emit_call(step, plan, slots);
-  } else if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(is_loop);
-             known != nullptr && known->isOne()) {
-    make_loop();
-  } else {
-    llvm::BasicBlock* const here = block("here");
-    llvm::BasicBlock* const called = block("called");
-    llvm::BasicBlock* const done = block("done");
-    build_.CreateCondBr(is_loop, here, called);
-    build_.SetInsertPoint(here);
-    make_loop();
-    build_.CreateBr(done);
-    build_.SetInsertPoint(called);
-    emit_call(step, plan, slots);
-    build_.CreateBr(done);
-    build_.SetInsertPoint(done);
-  }
+    if (!keeps_element) return;
+    row.result.base = slot_field(slots[0], 0, pointer_);
+    build_.CreateStore(load(row.result), place);
+  };
+  either(is_loop, make_loop, make_call);
   for (std::size_t k = 0; k < step.node.outputs.size(); ++k) {
     const ValueId id = step.node.outputs[k];
-    FlowTensor& made = tensors_[static_cast<std::size_t>(id)];
-    made = writes ? row.operands[0] : described(id);
-    if (!writes) made.base = slot_field(slots[k], 0, pointer_);
+    FlowTensor made = writes ? row.operands[0] : described(id);
+    if (!writes) made.base = keeps_element ? place : slot_field(slots[k], 0, pointer_);
+    if (plan_.value(id).in_register) {
+      made.element = load(made);
+      made.origin = int_value(0);
+      made.base = nullptr;
+    }
+    tensors_[static_cast<std::size_t>(id)] = made;
   }
+}
+
+// The one or the other, by an i1; null: always the other.
+void FlowEmitter::either(llvm::Value* condition, const std::function<void()>& then,
+                         const std::function<void()>& other) {
+  if (condition == nullptr) return other();
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return known->isOne() ? then() : other();
+  llvm::BasicBlock* const here = block("here");
+  llvm::BasicBlock* const there = block("there");
+  llvm::BasicBlock* const done = block("done");
+  build_.CreateCondBr(condition, here, there);
+  build_.SetInsertPoint(here);
+  then();
+  build_.CreateBr(done);
+  build_.SetInsertPoint(there);
+  other();
+  build_.CreateBr(done);
+  build_.SetInsertPoint(done);
 }
 
 void FlowEmitter::emit_call(const FlowStep& step, const FlowStepPlan& plan,
@@ -204,7 +214,10 @@ llvm::Value* FlowEmitter::slot_field(llvm::Value* slot, std::uint64_t field, llv
   return build_.CreateLoad(type, build_.CreateGEP(build_.getInt64Ty(), slots_, place));
 }
 
-void FlowEmitter::make_room(llvm::Value* slot, llvm::Value* bytes, ExitId exit) {
+// The memory of the slot, large enough for all elements.
+llvm::Value* FlowEmitter::room_for(const FlowTensor& result, llvm::Value* slot, ExitId exit) {
+  const auto item = static_cast<std::int64_t>(bytes_of(result.dtype));
+  llvm::Value* const bytes = build_.CreateMul(count(result), int_value(item));
   llvm::BasicBlock* const grows = block("grows");
   llvm::BasicBlock* const on = block("on");
   llvm::Value* const is_short = build_.CreateICmpSLT(slot_field(slot, 1, build_.getInt64Ty()), bytes);
@@ -213,6 +226,7 @@ void FlowEmitter::make_room(llvm::Value* slot, llvm::Value* bytes, ExitId exit) 
   leave_if(build_.CreateIsNull(ask(kFlowGrow, std::vector<llvm::Value*>{slot, bytes})), exit);
   build_.CreateBr(on);
   build_.SetInsertPoint(on);
+  return slot_field(slot, 0, pointer_);
 }
 
 }  // namespace kiln::jit

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "jit/llvm/flow_plan.h"
 #include "jit/llvm/bitcode.h"
 #include "jit/llvm/body_calls.h"
+#include "jit/llvm/flow_plan.h"
 #include "jit/llvm/flow_run.h"
 #include "jit/llvm/flow_sizes.h"
 #include "jit/llvm/scalar_calls.h"
@@ -128,7 +128,8 @@ class FlowEmitter {
   void emit_call(const FlowStep& step, const FlowStepPlan& plan, std::span<llvm::Value* const> slots);
   llvm::Value* choose_slot(const FlowMemory& memory);
   llvm::Value* slot_field(llvm::Value* slot, std::uint64_t field, llvm::Type* type);
-  void make_room(llvm::Value* slot, llvm::Value* bytes, ExitId exit);
+  void either(llvm::Value* condition, const std::function<void()>& then, const std::function<void()>& other);
+  llvm::Value* room_for(const FlowTensor& result, llvm::Value* slot, ExitId exit);
 
   llvm::Value* field(FlowField index, llvm::Type* type);
   llvm::Value* word(llvm::Value* words, std::size_t index, llvm::Type* type);

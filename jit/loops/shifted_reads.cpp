@@ -108,10 +108,20 @@ class Finder {
         if (!each.is_value() || type(each.value).sizes.empty() || is_own(producer(each.value), read))
           continue;
         if (!is_stored(each.value)) read.why_not = "what it is computed from would have to be stored";
+        if (!is_cut_alike(type(each.value).sizes, type(read.value).sizes))
+          read.why_not = "the sizes of what it is computed from are equal to its own in some calls alone";
         operands.insert(box_of(graph_, producers_, each.value));
       }
     }
     read.operands.assign(operands.begin(), operands.end());
+  }
+  // Is each dimension of the operand that of the result, or broadcast, for all values of the symbols?
+  static bool is_cut_alike(const Dims& operand, const Dims& result) {
+    const std::size_t extra = result.size() - operand.size();
+    for (std::size_t d = 0; d < operand.size(); ++d) {
+      if (!same(operand[d], result[d + extra]) && !same(operand[d], 1)) return false;
+    }
+    return true;
   }
   static bool is_own(int place, const ShiftedRead& read) {
     return std::binary_search(read.nodes.begin(), read.nodes.end(), place);

@@ -155,7 +155,7 @@ TEST_CASE("operands of a loop in a flow may be views and broadcast", "[jit][flow
                                const ValueId negative = b.step("neg", {of(every_second)});
                                const ValueId backwards =
                                    b.step("flip", {of(scaled)}, {{"dims", Dims{0, -1}}});
-                               const ValueId ones = b.step("full_like", {of(in[0]), Operand::of_number(1.5)});
+                               const ValueId ones = b.step("ones_like", {of(in[0])});
                                return Ids{sum, rows, columns, scaled, negative, wide, backwards, ones};
                              });
   for (const std::int64_t m : kSome) {
@@ -195,8 +195,8 @@ TEST_CASE("reductions in a flow have the order of their kernels", "[jit][flow][r
       const ValueId product = b.step("prod", {of(slice(b, in[0], 0, 0, kN, 3))});
       const ValueId rows = b.step("sum", {of(in[1])}, {{"dim", last}, {"keepdim", true}});
       const ValueId columns = b.step("sum", {of(in[1])}, {{"dim", first}});
-      const ValueId both = b.step("sum", {of(in[1])});
-      return Ids{all, most, least, product, rows, columns, both};
+      const ValueId matrix = b.step("sum", {of(in[1])});
+      return Ids{all, most, least, product, rows, columns, matrix};
     });
     for (const std::int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 65, 100})
       both.compare({any_of({n}, dtype, 1), any_of({3, n}, dtype, 2)});
