@@ -11,6 +11,8 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
+#include "jit/passes/run_recipe.h"
+#include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
@@ -59,9 +61,10 @@ class Arrival {
   }
 
   std::optional<Next> hit(FlowEntry& entry, const FlowInputs& inputs) {
+    ++place_.hits;
+    follow_outer();
     if (!checking() || shadow::active()) return run(entry, inputs);
-    const bool is_due = std::has_single_bit(static_cast<std::uint64_t>(++place_.hits));
-    if (!is_due) return std::nullopt;
+    if (!std::has_single_bit(static_cast<std::uint64_t>(place_.hits))) return std::nullopt;
     const Region region{vm_.frame(), loop_.top, loop_.end};
     const auto tell = [&](const std::string& difference) {
       tell_difference(vm_.interpreter(), "the loop " + entry.loop.graph->name, difference);
@@ -70,7 +73,6 @@ class Arrival {
   }
 
   Next run(FlowEntry& entry, const FlowInputs& inputs) {
-    ++place_.hits;
     if (is_time_for_trial()) place_.trial.emplace().arrive();
     Frame* const frame = vm_.frame();
     const FlowRun done = run_flow(vm_, entry, inputs);
@@ -79,7 +81,6 @@ class Arrival {
       place_.trial->arrive();
     }
     count_short(entry, done);
-    follow_outer();
     vm_.check_interrupt();
     // The instruction that the flow could not do is the interpreter's. Elsewhere other marks may stand.
     return frame->place() == loop_.top ? Next::Interpret : Next::Dispatch;
@@ -150,9 +151,12 @@ class Arrival {
                                reading.span.file->locate(reading.span.begin).line));
       return false;
     }
-    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty())
-      throw InternalError("the flow graph of " + reading.flow->graph->name + " is wrong: " + fault + "\n" +
-                          jit::to_string(*reading.flow->graph));
+    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
+      const std::string graph = jit::to_string(*reading.flow->graph);
+      if (jit::verifies_passes()) throw InternalError("a flow graph is wrong: " + fault + "\n" + graph);
+      failed("its flow graph is wrong, which is a mistake of Kiln: " + fault);
+      return false;
+    }
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
     return take_pending();
   }
@@ -191,6 +195,16 @@ class Arrival {
 };
 
 }  // namespace
+
+bool FlowPlace::requires_gradients(const Frame& frame) const {
+  const LoopFlow& loop = pending ? pending->loop() : entries.back()->loop;
+  SourceValues found(loop.sources, &frame);
+  return std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const LoopFlow::Input& each) {
+    if (each.kind != LoopFlow::Input::Kind::Tensor) return false;
+    const Value* const v = found[each.source];
+    return v != nullptr && v->is(Tag::Tensor) && requires_grad(v->tensor());
+  });
+}
 
 void FlowPlace::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(entries, visitor);

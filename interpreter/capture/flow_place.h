@@ -28,6 +28,8 @@ struct FlowPlace {
 
   // Will the loop run as a flow, as far as is known?
   bool is_followed() const { return given_up.empty() && (pending != nullptr || !entries.empty()); }
+  // Does a tensor that the latest flow is given in this frame require gradients?
+  bool requires_gradients(const Frame& frame) const;
   void visit_references(ReferenceVisitor& visitor) const;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/shadow.h"
@@ -152,6 +153,14 @@ bool Tracer::before_instruction() {
   return true;
 }
 
+// Does the loop whose body begins here run as a flow graph? Not where its gradients are recorded.
+bool Tracer::runs_as_flow(const Frame& frame, std::size_t pc) const {
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, pc);
+  return place != nullptr && place->is_followed() && levels::top == &recorder_ &&
+         allows_flows(base_->code->compiled->options) &&
+         !(records_gradients_ && place->requires_gradients(frame));
+}
+
 // Follows the begins and iterations of loops. False when capture ends because of one.
 bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   const bool comes_around = instructions_ > 1 && is_own_top(frame, pc);
@@ -176,6 +185,10 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   if (loop == nullptr || instructions_ == 1) return true;
   const std::size_t nodes = recorder_.mark().nodes;
   if (unrolled_.empty() || unrolled_.back().frame != &frame || unrolled_.back().loop.top != pc) {
+    if (runs_as_flow(frame, pc)) {
+      stop("a loop runs as machine code", End::LongLoop);
+      return false;
+    }
     unrolled_.push_back({&frame, *loop, {nodes}, instructions_, false, {}, finish(take_snapshot())});
     return true;
   }

@@ -184,8 +184,9 @@ std::string LoopWriter::argument(const Local& parameter, int n, int m, bool is_i
 void LoopWriter::calls() {
   top("counts = [2, 7, 1]");
   for (const Callable& f : functions_) {
-    const std::vector<std::pair<int, int>> sizes{{4, 5}, {5, 4}, {3, 3}, {6, 6}, {7, 3}, {9, 2}};
-    const std::vector<std::pair<int, int>> corners{{1, 1}, {2, 2}, {0, 3}, {3, 0}, {1, 4}, {12, 5}, {3, 34}};
+    const std::vector<std::pair<int, int>> sizes{{4, 5}, {5, 4}, {3, 3}, {6, 6}, {7, 3}, {9, 2}, {17, 3}};
+    const std::vector<std::pair<int, int>> corners{{1, 1}, {2, 2},  {0, 3},  {3, 0},
+                                                   {1, 4}, {12, 5}, {3, 34}, {40, 3}};
     const auto [n, m] = random_.pick(sizes);
     for (int k = 2 + random_.below(2); k > 0; --k) call_of(f, n, m);
     for (int k = random_.below(3); k > 0; --k) {

@@ -62,10 +62,11 @@ class LoopWriter {
   std::string element();
   std::string reduction(int depth);
   std::string condition(int depth);
+  // Slices and vectors (loop_vectors.cpp)
   Part part(const std::string& size);
   std::string vector_leaf(const Part& part);
   std::string vector(const Part& part, int depth);
-  std::string operation();  // of tensors of the function's kind of element
+  std::string operation();  // between tensors of the function's kind of element
 
   // Of a tensor that gets a gradient, which is read alone.
   static bool is_leaf(const std::string& text) { return text.starts_with("leaf_"); }
