@@ -188,7 +188,7 @@ void FlowReader::connect(BlockId from, bool is_other, FlowState state) {
 
 void FlowReader::arrive(Place& place, Edge edge) {
   if (place.block >= 0) {
-    if (!fits(place, edge.state)) return leave_by_edge(edge.from, edge.is_other, edge.state, misfit_);
+    if (!fits(place.entry, edge.state)) return leave_by_edge(edge.from, edge.is_other, edge.state, misfit_);
     const std::vector<FlowItem*> given = leaves_of(edge.state);
     const std::vector<FlowItem*> known = leaves_of(place.entry);
     for (std::size_t k = 0; k < given.size(); ++k) {
@@ -211,8 +211,8 @@ bool FlowReader::is_same_object(const FlowItem& given, const FlowItem& known) {
 }
 
 // Do tensors that come this way have the types that they have there?
-bool FlowReader::fits(const Place& place, const FlowState& state) {
-  FlowState given = state, known = place.block >= 0 ? place.entry : place.edges.front().state;
+bool FlowReader::fits(FlowState known, const FlowState& state) {
+  FlowState given = state;
   const std::vector<FlowItem*> a = leaves_of(given), b = leaves_of(known);
   for (std::size_t k = 0; k < a.size(); ++k) {
     if (same_item(*a[k], *b[k])) continue;
@@ -231,7 +231,7 @@ void FlowReader::merge(Place& place) {
   edges.swap(place.edges);
   place.edges.push_back(std::move(edges.front()));
   for (std::size_t e = 1; e < edges.size(); ++e) {
-    if (fits(place, edges[e].state)) {
+    if (fits(place.edges.front().state, edges[e].state)) {
       place.edges.push_back(std::move(edges[e]));
     } else {
       leave_by_edge(edges[e].from, edges[e].is_other, edges[e].state, misfit_);
