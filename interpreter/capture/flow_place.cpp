@@ -157,6 +157,11 @@ class Arrival {
       failed("its flow graph is wrong, which is a mistake of Kiln: " + fault);
       return false;
     }
+    if (vm_.interpreter().options().evaluates_flows) {
+      std::unique_ptr<jit::RunnableFlow> run = jit::evaluated(reading.flow->graph);
+      add(std::move(*reading.flow), "step by step", std::move(run), 0);
+      return true;
+    }
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
     return take_pending();
   }
@@ -171,21 +176,20 @@ class Arrival {
     if (place_.pending == nullptr || !place_.pending->is_ready()) return false;
     const std::unique_ptr<PendingFlow> pending = std::move(place_.pending);
     jit::CompiledFlow code = pending->take_code();
-    auto entry = std::make_unique<FlowEntry>();
-    entry->loop = pending->take_loop();
-    entry->form = "machine code";
-    entry->run = std::move(code.run);
-    entry->code_bytes = code.code_bytes;
-    if (!entry->run && vm_.interpreter().options().evaluates_flows) {
-      entry->form = "step by step";
-      entry->run = jit::evaluated(entry->loop.graph);
-    }
-    if (!entry->run) {
+    if (!code.run) {
       failed(std::move(code.reason));
       return false;
     }
-    place_.entries.push_back(std::move(entry));
+    add(pending->take_loop(), "machine code", std::move(code.run), code.code_bytes);
     return true;
+  }
+  void add(LoopFlow loop, std::string form, std::unique_ptr<jit::RunnableFlow> run, std::size_t bytes) {
+    auto entry = std::make_unique<FlowEntry>();
+    entry->loop = std::move(loop);
+    entry->form = std::move(form);
+    entry->run = std::move(run);
+    entry->code_bytes = bytes;
+    place_.entries.push_back(std::move(entry));
   }
 
   Vm& vm_;
