@@ -122,6 +122,8 @@ TEST_CASE("Operators that an opset lacks are written by others, by a body, or no
   CHECK(nodes_at("f32[2, 4, 3]", "group_norm(%x, none, none, num_groups=2, eps=1e-05)", 20) == "group_norm");
   CHECK(nodes_at("f32[2, 4, 3]", "group_norm(%x, none, none, num_groups=2, eps=1e-05)", 21) ==
         "Expand Expand GroupNormalization");
+  const std::string convolved = "conv1d(%x, %x, none, stride=[1], padding=[1], dilation=[1], groups=1)";
+  CHECK(nodes_at("f32[3, 3, 3]", convolved, 13) == "Conv");
   CHECK(nodes_at("f32[2, 3]", "tril(%x, diagonal=0)", 13) == "Range Range Unsqueeze Sub LessOrEqual Where");
   CHECK(nodes_at("f32[2, 3]", "tril(%x, diagonal=0)", 14) == "Trilu");
   const Export refused = at("i64[2]", "bitwise_and(%x, %x)", 17);
