@@ -43,6 +43,7 @@ struct FlowStepPlan {
   std::vector<bool> dims;  // of Reduce: is the operand's dimension reduced?
   std::optional<std::int64_t> filled;
   int call = -1;                     // the step's number among all that may be called
+  std::vector<SizeGuard> guards;     // beside those of the step: what its layouts are right for
   std::vector<std::string> symbols;  // of its attributes, in order: a call is given their values
   std::vector<FlowMemory> memory;    // by output
 };

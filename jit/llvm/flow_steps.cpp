@@ -30,7 +30,8 @@ void emit_loop(const FlowRow& row) {
 void FlowEmitter::emit_step(BlockId block, std::size_t index) {
   const FlowStep& step = flow().blocks[static_cast<std::size_t>(block)].steps[index];
   const FlowStepPlan& plan = plan_.step(block, index);
-  check_guards(step);
+  check_guards(step.guards, step.exit);
+  check_guards(plan.guards, step.exit);
   if (plan.kind == FlowStepPlan::Kind::OfNumbers)
     return define(step.node.outputs[0], emit_number(step, plan));
   if (plan.kind == FlowStepPlan::Kind::View) return emit_view(step);
@@ -38,8 +39,8 @@ void FlowEmitter::emit_step(BlockId block, std::size_t index) {
   emit_in_memory(step, plan);
 }
 
-void FlowEmitter::check_guards(const FlowStep& step) {
-  for (const SizeGuard& each : step.guards) leave_if(build_.CreateNot(sizes_.holds(each)), step.exit);
+void FlowEmitter::check_guards(std::span<const SizeGuard> guards, ExitId exit) {
+  for (const SizeGuard& each : guards) leave_if(build_.CreateNot(sizes_.holds(each)), exit);
 }
 
 // ---- Numbers ----

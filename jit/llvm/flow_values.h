@@ -97,7 +97,7 @@ class FlowEmitter {
   void make_blocks();
   void begin_block(BlockId id);
   void emit_step(BlockId block, std::size_t index);
-  void check_guards(const FlowStep& step);
+  void check_guards(std::span<const SizeGuard> guards, ExitId exit);
   void end_block(BlockId id);
   struct Jump {
     BlockId to;
