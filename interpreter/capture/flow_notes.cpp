@@ -137,6 +137,17 @@ FlowItem FlowNotes::apply(NumberOp op, DType dtype, const std::vector<FlowItem>&
   return result;
 }
 
+FlowItem FlowNotes::call(std::string_view row, const std::vector<FlowItem>& operands) {
+  std::vector<Operand> given;
+  for (const FlowItem& each : operands) given.push_back(operand_of(each));
+  const std::vector<Attr> attrs{Attr(std::string(row))};
+  jit::FlowStep& step =
+      note(jit::number_op(NumberOp::Call), jit::Form::Plain, attrs, std::move(given), false);
+  FlowItem result = add_number(DType::F64, "", 0, SizeScope::kAnyInt);
+  step.node.outputs = {result.operand.value};
+  return result;
+}
+
 void FlowNotes::assume(SizeRelation relation, Dim a, Dim b) {
   facts_.push_back({relation, a, b, {}, {}});
   scope().assume(facts_.back());
@@ -198,11 +209,11 @@ void FlowNotes::settle_guards() {
 
 // ---- Ops ----
 
-// Whether a view is without gaps says nothing of its type, so what is asked for it is no guard.
+// That a view has gaps is said of it where that may be: it is no guard.
 Tensor FlowNotes::alias(const Tensor& x, Layout layout) {
   const std::size_t guards = scope().guards().size();
   Tensor view = Tensor::alias(x, std::move(layout));
-  scope().forget_guards(guards);
+  if (!view.is_contiguous()) scope().forget_guards(guards);
   return view;
 }
 
@@ -217,7 +228,7 @@ Tensors FlowNotes::view(const Op& op, Inputs inputs, const Attrs& attrs) {
   jit::FlowStep& step = note(op, jit::Form::Plain, jit::attr_list(attrs), {operand_of(x)}, false);
   std::vector<ValueId> outputs;
   for (const Tensor& each : results) {
-    outputs.push_back(add_value(jit::to_type(each.type()), ""));
+    outputs.push_back(add_value(type_of(FlowItem::of(each)), ""));
     know(each, outputs.back());
   }
   step.node.outputs = std::move(outputs);
@@ -241,7 +252,7 @@ Tensor FlowNotes::slice(const Tensor& x, int dim, Dim start, Dim stop, Dim step)
   attrs.set("dim", Dim(dim)).set("start", start).set("end", stop).set("step", step);
   const Tensor result = alias(x, std::move(layout));
   jit::FlowStep& noted = note(row, jit::Form::Plain, jit::attr_list(attrs), {operand_of(x)}, false);
-  const ValueId id = add_value(jit::to_type(result.type()), "");
+  const ValueId id = add_value(type_of(FlowItem::of(result)), "");
   know(result, id);
   noted.node.outputs = {id};
   return result;
@@ -321,7 +332,7 @@ void FlowNotes::write(const Op& op, Inputs inputs, const Attrs& attrs) {
   const bool may_exit = exit_() != jit::kCannotFail;
   jit::FlowStep& step =
       note(op, jit::Form::Write, jit::attr_list(attrs), std::move(operands), may_exit || op.may_fail());
-  const ValueId result = add_value(jit::to_type(target.type()), "");
+  const ValueId result = add_value(type_of(FlowItem::of(target)), "");
   step.node.outputs = {result};
   const auto made = made_at_.find(target.storage().get());
   wrote_ = wrote_ || made == made_at_.end() || made->second <= fresh_since_;
