@@ -163,9 +163,12 @@ void FlowReader::return_value(FlowItem value) {
   const Instruction& call = at();
   reg(call.a) = std::move(value);
   ++frame().pc;
-  if (state_.in_call()) return;
-  if (state_.wrote) replay_.reset();
-  state_.wrote = false;
+  if (!state_.in_call()) {
+    if (state_.wrote) replay_.reset();
+    state_.wrote = false;
+  }
+  // A function with several ways goes on in one.
+  if (place_->entry.frames.size() > state_.frames.size()) go_to(frame().pc);
 }
 
 // ---- Ops ----

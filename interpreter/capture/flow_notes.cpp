@@ -284,6 +284,7 @@ Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
     return run_body(op, inputs, attrs);
   }
   const Tensors results = jit::results_without_elements(op, inputs, attrs);
+  if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
   const bool may_exit = exit_() != jit::kCannotFail;
@@ -311,13 +312,28 @@ void FlowNotes::forget_overlap(const Tensor& target) {
     static_cast<void>(has_overlap(target.layout()));
     asked.assign(apart.guards().begin() + static_cast<std::ptrdiff_t>(known), apart.guards().end());
   }
+  forget_guards_if([&asked](const SizeGuard& guard) {
+    return std::any_of(asked.begin(), asked.end(), [&guard](const SizeGuard& each) {
+      return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
+    });
+  });
+}
+
+// Sizes that broadcast are equal, or one of them is 1, and guards say which. So the size of the result is
+// right for all sizes, and that one of them is not 1 need not be asked.
+void FlowNotes::forget_broadcast() {
+  forget_guards_if([](const SizeGuard& guard) {
+    return guard.relation == SizeRelation::NotEqual && (same(guard.a, 1) || same(guard.b, 1));
+  });
+}
+
+// Of those that belong to no step yet.
+template <class F>
+void FlowNotes::forget_guards_if(const F& is_needless) {
   std::vector<SizeGuard> others;
   const std::vector<SizeGuard>& guards = scope().guards();
   for (std::size_t k = guards_; k < guards.size(); ++k) {
-    const bool is_asked = std::any_of(asked.begin(), asked.end(), [&](const SizeGuard& each) {
-      return each.relation == guards[k].relation && same(each.a, guards[k].a) && same(each.b, guards[k].b);
-    });
-    if (!is_asked) others.push_back(guards[k]);
+    if (!is_needless(guards[k])) others.push_back(guards[k]);
   }
   scope().forget_guards(guards_);
   for (const SizeGuard& each : others) scope().assume(each);
@@ -327,6 +343,7 @@ void FlowNotes::write(const Op& op, Inputs inputs, const Attrs& attrs) {
   refuse_effects(op, attrs);
   const Tensor& target = inputs[0];
   forget_overlap(target);
+  if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
   const bool may_exit = exit_() != jit::kCannotFail;

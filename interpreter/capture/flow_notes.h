@@ -92,6 +92,9 @@ class FlowNotes final : public StandIn {
   Tensor alias(const Tensor& x, Layout layout);
   Dim placed(jit::NumberOp op, const FlowItem& number, Dim size);
   void forget_overlap(const Tensor& target);
+  void forget_broadcast();
+  template <class F>
+  void forget_guards_if(const F& is_needless);
   SizeScope& scope() { return run_.scope(); }
 
   jit::FlowGraph graph_;
