@@ -71,8 +71,9 @@ bool FlowReader::read() {
     if (next == nullptr) break;
     emit(*next);
   }
+  agrees_ = agrees_ && !inputs_.found_new();
   if (agrees_) finish();
-  return agrees_;
+  return agrees_ && !inputs_.found_new();
 }
 
 // ---- Places ----
@@ -337,9 +338,7 @@ void FlowReader::finish_arguments(Place& place) {
     jit::FlowBlock& block = notes_.at(place.block);
     block.begins_loop = true;
     goes_round_ = goes_round_ || (!place.entry.in_call() && place.entry.top().pc == loop_.top);
-    if (place.entry.in_call() ? !place.entry.wrote
-                              : can_leave(place.entry.top().pc, place.entry.top().registers))
-      block.interrupted = exit_of(place.entry, "interrupted");
+    block.interrupted = exit_of(place.entry, "interrupted");
   }
 }
 

@@ -213,6 +213,7 @@ class FlowReader {
   std::optional<Replay> replay_;
   bool ended_ = false;  // the block
   Place* place_ = nullptr;
+  std::string current_;  // the key of the present instruction
   bool agrees_ = true;
   bool goes_round_ = false;
   std::string first_reason_;
