@@ -32,6 +32,8 @@ struct Options {
   // The share of the program's time that may go into captures of what becomes hot; and whether it is given up
   // again where it takes longer than the interpreter. 0: nothing depends on time.
   double capture_share = 0;
+  // Loops that run as flow graphs do so step by step instead of as machine code: for tests.
+  bool evaluates_flows = false;
   // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.
   bool keeps_frames = false;
   // What to say of a name that is not defined, instead of the nearest one; "" for all that it does not know.

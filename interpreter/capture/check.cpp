@@ -90,8 +90,8 @@ bool same_end(const Entry& a, const Entry& b) {
 
 std::optional<Check> Check::begin(const Entry& entry, SourceValues& found, Numbers& numbers) {
   Check check;
-  // Other ranks take part in a collective once.
-  if (jit::has_collectives(entry.captured)) return std::nullopt;
+  // Other ranks take part in a collective once. Within `fastmath()` bits may differ.
+  if (jit::has_collectives(entry.captured) || entry.captured.fast_math) return std::nullopt;
   if (!entry.run || !entry.gather(found, numbers, check.given_, check.symbols_)) return std::nullopt;
   check.before_ = jit::copies_of(check.given_);
   if (check.before_.size() != check.given_.size()) return std::nullopt;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "interpreter/capture/entry.h"
+#include "interpreter/capture/flow_place.h"
 #include "interpreter/capture/own_pass.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/capture/tracer.h"
@@ -81,7 +82,8 @@ struct Compiled {
   std::vector<std::size_t> loops;  // first instructions of the loop bodies that begin compiled
   // Shared, so that a place outlives a reset that happens while its entry runs.
   std::map<std::pair<const Code*, std::size_t>, std::shared_ptr<Place>> places;
-  std::vector<const Entry*> in_order;  // in the order in which they were made
+  std::vector<const Entry*> in_order;                       // in the order in which they were made
+  std::map<std::size_t, std::shared_ptr<FlowPlace>> flows;  // by the first instruction of the loop's body
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;

@@ -5,8 +5,10 @@
 
 #include "interpreter/capture/backend.h"
 #include "interpreter/capture/beside.h"
+#include "interpreter/capture/call_snapshot.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
 #include "interpreter/capture/loop_unrolling.h"
 #include "interpreter/capture/own_backend.h"
 #include "interpreter/capture/varying.h"
@@ -206,7 +208,8 @@ class Drive {
   // Removes the mark if nothing will be compiled there, since it only costs time.
   Next leave_to_interpreter(const Place& place, const Frame& frame) const {
     const bool for_good = !place.given_up.empty() || (compiled_.options.timed && place.due == kNever);
-    if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()))
+    if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()) &&
+        !needs_mark(*frame.code, frame.place()))
       frame.code->unmark(frame.place());
     return Next::Interpret;
   }
@@ -249,7 +252,7 @@ class Drive {
 
   // Removes the mark of a closed place that runs nothing compiled, unless its region has another that does.
   void leave_alone(const Place& place, const Frame& frame) const {
-    if (&frame != base_ || any_computes(place)) return;
+    if (&frame != base_ || any_computes(place) || needs_mark(*frame.code, frame.place())) return;
     const bool is_any_computed = std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
                                              [](const Entry* each) { return computes(*each); });
     if (!is_any_computed || !is_needed(*frame.code, frame.place())) frame.code->unmark(frame.place());
@@ -371,8 +374,10 @@ class Drive {
         note_names(place.varying, *vm_.frame());
         note_carried(place.varying, *vm_.frame());
       }
+      const bool is_snapshot = compiled_.options.backend == kAsCaptured;
+      const CallSnapshot snapshot(is_snapshot);
       Tracer tracer(vm_, region_, place.varying);
-      if (compiled_.options.backend == kAsCaptured) tracer.recorder().keep_given();
+      if (is_snapshot) tracer.recorder().keep_given();
       const kiln::Generator before = generator();
       outcome = tracer.run();
       if (outcome.entry) outcome.entry->generator = before;

@@ -44,7 +44,7 @@ jit::Graph Entry::with_guards() const {
 std::vector<bool> Entry::wanted_inputs() const {
   std::vector<bool> wanted(arguments.size(), false);
   const bool records = std::any_of(guards.begin(), guards.end(), [](const Guard& each) {
-    return each.kind == Guard::Kind::GradMode && each.value.as_bool();
+    return each.kind == Guard::Kind::Modes && each.value.as_bool();
   });
   if (!records || !taped) return wanted;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

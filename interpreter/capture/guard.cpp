@@ -11,6 +11,7 @@
 #include "interpreter/values/natives.h"
 #include "tensor/autograd.h"
 #include "tensor/collective.h"
+#include "tensor/fast_math.h"
 #include "tensor/tape/freed_histories.h"
 #include "tensor/view.h"
 
@@ -241,8 +242,8 @@ std::string keys_text(const std::vector<Value>& keys) {
 
 bool Guard::holds(SourceValues& found, Numbers& numbers) const {
   switch (kind) {
-    case Kind::GradMode:
-      return grad_enabled() == value.as_bool();
+    case Kind::Modes:
+      return grad_enabled() == value.as_bool() && fast_math() == (number != 0);
     case Kind::Membership:
       return membership_version() == static_cast<std::uint64_t>(number);
     case Kind::SameMemory:
@@ -289,8 +290,9 @@ bool Guard::holds(SourceValues& found, Numbers& numbers) const {
 std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
   const auto at = [&](SourceId id) { return sources[id].text; };
   switch (kind) {
-    case Kind::GradMode:
-      return value.as_bool() ? "gradients are recorded" : "gradients are not recorded";
+    case Kind::Modes:
+      return std::string(value.as_bool() ? "gradients are recorded" : "gradients are not recorded") +
+             (number != 0 ? ", within fastmath()" : "");
     case Kind::Membership:
       return "the ranks and their process sets are the same";
     case Kind::SameMemory:
@@ -346,8 +348,10 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
 
 TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs,
                                           SourceValues& found) const {
-  if (kind == Kind::GradMode)
-    return {"gradients are recorded", value.as_bool() ? "true" : "false", value.as_bool() ? "false" : "true"};
+  const auto truth = [](bool flag) { return flag ? "true" : "false"; };
+  if (kind == Kind::Modes && fast_math() != (number != 0))
+    return {"within fastmath()", truth(number != 0), truth(fast_math())};
+  if (kind == Kind::Modes) return {"gradients are recorded", truth(value.as_bool()), truth(!value.as_bool())};
   if (kind == Kind::Membership) return {"the ranks and their process sets", "as captured", "others"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};
   if (kind == Kind::Computed) return {text(sources, exprs), "true", "false"};

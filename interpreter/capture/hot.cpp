@@ -1,6 +1,7 @@
 #include "interpreter/capture/hot.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "interpreter/vm/impl.h"
 
@@ -14,6 +15,7 @@ Value with_code(const Value& f, const std::function<void(Code&)>& change) {
   for (std::size_t pc = 0; pc < code->instructions.size(); ++pc) code->unmark(pc);
   code->compiled = nullptr;
   code->never_compiled = false;
+  code->trips = 0;
   change(*code);
   auto* made = new Function(code.get(), code);
   Value result{static_cast<Object*>(made)};
@@ -67,6 +69,7 @@ void Place::visit_references(ReferenceVisitor& visitor) const {
 void Compiled::visit_references(ReferenceVisitor& visitor) const {
   options.visit_references(visitor);
   for (const auto& [at, place] : places) interp::visit_references(place, visitor);
+  for (const auto& [top, place] : flows) interp::visit_references(place, visitor);
 }
 
 void forget_entries() {
@@ -74,6 +77,7 @@ void forget_entries() {
     const std::shared_ptr<Compiled> alive = each.lock();
     if (!alive) continue;
     alive->in_order.clear();
+    const auto flows = std::exchange(alive->flows, {});
     const auto places = std::move(alive->places);  // releasing them may free the code itself
     alive->places.clear();
     alive->options.own_backend = Value();
@@ -83,6 +87,7 @@ void forget_entries() {
 }
 
 void reset(Compiled& compiled) {
+  for (const auto& [top, place] : compiled.flows) compiled.own->unmark(top);
   Compiled fresh;
   fresh.options = compiled.options;
   fresh.own = compiled.own;
@@ -119,6 +124,27 @@ bool compile_loop_from_now_on(const Code& code, std::size_t top, CompileOptions 
   loops.push_back(top);
   code.mark(top);
   return true;
+}
+
+std::shared_ptr<FlowPlace> follow_from_now_on(const Code& code, std::size_t top, CompileOptions options) {
+  if (code.never_compiled || code.loops().at(top) == nullptr) return nullptr;
+  make_compiled(code, std::move(options));
+  if (!allows_flows(code.compiled->options)) return nullptr;
+  std::shared_ptr<FlowPlace>& place = code.compiled->flows[top];
+  if (!place) place = std::make_shared<FlowPlace>();
+  if (place->given_up.empty()) code.mark(top);
+  return place;
+}
+
+std::shared_ptr<FlowPlace> followed_at(const Code& code, std::size_t top) {
+  if (!code.compiled) return nullptr;
+  const auto found = code.compiled->flows.find(top);
+  return found == code.compiled->flows.end() ? nullptr : found->second;
+}
+
+bool needs_mark(const Code& code, std::size_t top) {
+  const std::shared_ptr<FlowPlace> place = followed_at(code, top);
+  return place != nullptr && place->given_up.empty();
 }
 
 Value recompiled(Interpreter& interpreter, const Value& function, const CompileOptions& options) {

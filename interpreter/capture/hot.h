@@ -10,6 +10,13 @@ namespace kiln::interp::capture {
 bool compile_from_now_on(const Code& code, CompileOptions options);
 // The same for the loop whose body begins at `top`, from its next iteration on.
 bool compile_loop_from_now_on(const Code& code, std::size_t top, CompileOptions options);
+// The loop whose body begins at `top` may run as a flow graph from its next iteration on. Null where the code
+// is compiled in another way, or never.
+std::shared_ptr<FlowPlace> follow_from_now_on(const Code& code, std::size_t top, CompileOptions options);
+// The same without a change; null where that was never said of it.
+std::shared_ptr<FlowPlace> followed_at(const Code& code, std::size_t top);
+// Will a flow graph run there, or is one still to be read?
+bool needs_mark(const Code& code, std::size_t top);
 
 // Releases all entries, since they may hold the functions that they belong to.
 void forget_entries();

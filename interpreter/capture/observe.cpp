@@ -162,6 +162,8 @@ void Observer::branch(const Value& a, const Value& b) {
   const auto op = comparison_of(op_);
   if (!tracer_.is_stopped() && op && tracer_.nested_ == 0 && levels::top == &tracer_.recorder_) {
     fix_all();
+    // The entry ends before the comparison: nothing of it may be noted, as guards on its operands go.
+    if (tracer_.is_stopped()) return;
     try {
       const Value condition = compare_operator(tracer_.vm_.interpreter(), *op, a, b);
       if (!tracer_.is_stopped() && condition.is(Tag::Tensor) && condition.tensor().numel() == 1) {

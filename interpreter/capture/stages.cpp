@@ -1,6 +1,7 @@
 #include "interpreter/capture/stages.h"
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/flow_report.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
 #include "interpreter/capture/own_pass.h"
@@ -82,12 +84,22 @@ std::vector<EntryInfo> entries_of(Interpreter& interpreter, const Value& functio
 
 namespace {
 
-// Adds the code's loops that are compiled by iterations.
+// The tops of loops that are compiled by iterations, or as a whole.
+std::set<std::size_t> compiled_loops(const Compiled& compiled) {
+  std::set<std::size_t> tops(compiled.loops.begin(), compiled.loops.end());
+  for (const auto& [top, place] : compiled.flows) tops.insert(top);
+  return tops;
+}
+
+std::string loop_place(const Code& code, std::size_t top) {
+  return place_text(code, code.loops().at(top)->end - 1);
+}
+
 void add_loops(const Code& code, std::vector<HotLoop>& into) {
-  for (const std::size_t top : code.compiled->loops) {
+  for (const std::size_t top : compiled_loops(*code.compiled)) {
     const capture::Loop loop = *code.loops().at(top);
     HotLoop hot;
-    hot.place = place_text(code, loop.end - 1);
+    hot.place = loop_place(code, top);
     for (const auto& [where, place] : code.compiled->places) {
       if (where.first != &code || !loop.contains(where.second)) continue;
       for (const auto* entries : {&place->unrolled, &place->entries}) {
@@ -96,10 +108,29 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
       }
       if (where.second == top) hot.iterations = place->reached;
     }
+    const std::vector<std::size_t>& loops = code.compiled->loops;
+    hot.by_trips = std::count(loops.begin(), loops.end(), top) > 0;
     hot.was_left = !code.is_marked(top);
+    if (const auto flows = code.compiled->flows.find(top); flows != code.compiled->flows.end())
+      capture::add_flows(*flows->second, hot);
     into.push_back(std::move(hot));
   }
 }
+
+}  // namespace
+
+std::vector<FlowInfo> flows_of(Interpreter& interpreter, const Value& function) {
+  std::vector<FlowInfo> infos;
+  for (const Code* code : compiled_code(interpreter, function)) {
+    for (const auto& [top, place] : code->compiled->flows) {
+      for (FlowInfo& each : capture::infos_of(*place, loop_place(*code, top)))
+        infos.push_back(std::move(each));
+    }
+  }
+  return infos;
+}
+
+namespace {
 
 void add_note(CompileInfo& info, const std::string& note) {
   if (!note.empty() && std::count(info.notes.begin(), info.notes.end(), note) == 0)
@@ -243,6 +274,12 @@ std::string outcome_text(std::int64_t entries, std::int64_t calls, const std::ve
   return "not compiled: " + (breaks.empty() ? "it runs no tensor ops" : breaks.front().reason);
 }
 
+std::string loop_outcome(const HotLoop& loop, const std::vector<capture::Stop>& breaks) {
+  if (!loop.forms.empty()) return "runs as " + loop.forms.front();
+  if (loop.was_left) return "then left to the interpreter";
+  return outcome_text(loop.entries, loop.iterations, breaks);
+}
+
 }  // namespace
 
 std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
@@ -264,11 +301,11 @@ std::vector<HotFunction> hot_functions(Interpreter& interpreter) {
       all.push_back({code->name, place_text(*code, 0), compiled.calls, false, bytes,
                      outcome_text(entries, compiled.calls, compiled.breaks)});
     }
-    for (HotLoop& each : loops)
+    for (HotLoop& each : loops) {
+      if (!each.by_trips && each.forms.empty()) continue;
       all.push_back({code->name.empty() ? "a loop" : "a loop of " + code->name, std::move(each.place),
-                     each.iterations, true, each.code_bytes,
-                     each.was_left ? "then left to the interpreter"
-                                   : outcome_text(each.entries, each.iterations, compiled.breaks)});
+                     each.iterations, true, each.code_bytes, loop_outcome(each, compiled.breaks)});
+    }
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const HotFunction& a, const HotFunction& b) { return a.calls > b.calls; });
@@ -315,24 +352,36 @@ std::vector<std::string> on_host_in(const Compiled& compiled) {
 
 }  // namespace
 
+namespace {
+
+// How a loop is compiled by iterations; empty where it is not.
+std::string trips_sentence(const HotLoop& loop) {
+  const bool runs_whole = !loop.forms.empty() && loop.entries == 0;
+  if (!loop.by_trips || runs_whole) return "";
+  if (loop.was_left)
+    return fmt::format("its loop at {} was left to the interpreter after {} trips", loop.place,
+                       loop.iterations);
+  return fmt::format("its loop at {} is compiled by trips: {} of them, {} {}", loop.place, loop.iterations,
+                     loop.entries, loop.entries == 1 ? "entry" : "entries");
+}
+
+}  // namespace
+
 std::string why(Interpreter& interpreter, const Value& function) {
   const Code* code = code_of(function);
   if (code == nullptr && !function.is_none()) return "it is no function of the program";
   if (!is_compiling) return "nothing is compiled until `set_compile(true)`, or the end of no_compile";
   if (code != nullptr && code->never_compiled) return "it is marked @eager, and is never compiled";
   const CompileInfo info = compile_info_of(interpreter, function);
-  if (info.compiles == 0 && info.breaks.empty()) {
+  if (info.compiles == 0 && info.breaks.empty() && info.loops.empty()) {
     return function.is_none() ? "nothing at top level was compiled: no loop has run long enough"
                               : "it was not compiled: it has not been called often enough";
   }
   std::string text = fmt::format("{} {}, {} hit{}", info.entries, info.entries == 1 ? "entry" : "entries",
                                  info.hits, info.hits == 1 ? "" : "s");
   for (const HotLoop& each : info.loops) {
-    text += each.was_left
-                ? fmt::format("\nits loop at {} was left to the interpreter after {} trips", each.place,
-                              each.iterations)
-                : fmt::format("\nits loop at {} is compiled by trips: {} of them, {} {}", each.place,
-                              each.iterations, each.entries, each.entries == 1 ? "entry" : "entries");
+    for (const std::string& sentence : capture::flow_sentences(each)) text += "\n" + sentence;
+    if (const std::string sentence = trips_sentence(each); !sentence.empty()) text += "\n" + sentence;
   }
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);

@@ -65,14 +65,38 @@ struct Recompile {
   std::string was;
   std::string now;
 };
-// A loop that is compiled by iterations, instead of being unrolled in the code around it.
-struct HotLoop {
-  std::string place;  // "demo.kiln:2"
-  std::int64_t iterations = 0;
-  std::int64_t entries = 0;
-  std::int64_t code_bytes = 0;  // of their kernels
-  bool was_left = false;        // it is left to the interpreter for good, which counts no more iterations
+// Why a loop that runs as a flow graph left it, and how often.
+struct LoopExit {
+  std::string reason;
+  std::int64_t count = 0;
 };
+// A loop that is compiled by iterations, or as a whole, instead of being unrolled in the code around it.
+struct HotLoop {
+  std::string place;            // "demo.kiln:2"
+  std::int64_t iterations = 0;  // in a flow graph also those of loops within it
+  std::int64_t entries = 0;
+  std::int64_t code_bytes = 0;  // of their kernels, and of flow graphs
+  bool by_trips = true;         // it has entries for iterations, or may get some
+  bool was_left = false;        // it is left to the interpreter for good, which counts no more iterations
+  std::vector<std::string> forms{};  // in which it runs as a flow graph: "machine code"
+  std::int64_t runs = 0;             // of flow graphs
+  std::vector<LoopExit> exits{};     // of flow graphs
+  bool is_pending = false;           // machine code of a flow graph is being made
+  std::string no_flow{};  // why it runs as no flow graph, or not for other types; empty: none is known
+};
+// A loop that runs as a flow graph, with what must hold for it.
+struct FlowInfo {
+  std::string place;  // "demo.kiln:2"
+  std::string form;
+  std::vector<std::string> guards;
+  std::int64_t runs = 0;
+  std::int64_t trips = 0;  // of all loops of the graph
+  std::int64_t code_bytes = 0;
+  std::string text;  // of the graph
+};
+// Of the loops of a function, in the order in which they are tried; for `none`, of those at top level.
+std::vector<FlowInfo> flows_of(Interpreter& interpreter, const Value& function);
+
 struct CompileInfo {
   std::int64_t entries = 0;
   std::int64_t graphs = 0;

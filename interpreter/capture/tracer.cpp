@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/shadow.h"
 #include "interpreter/vm/registers.h"
 #include "jit/graph/reader.h"
 #include "tensor/autograd.h"
+#include "tensor/fast_math.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -71,10 +73,11 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
   }
   untouched_.assign(static_cast<std::size_t>(innermost_->base + innermost_->code->registers - first_slot_),
                     true);
-  Guard mode;
-  mode.kind = Guard::Kind::GradMode;
-  mode.value = Value(records_gradients_);
-  guards_.push_back(std::move(mode));
+  Guard modes;
+  modes.kind = Guard::Kind::Modes;
+  modes.value = Value(records_gradients_);
+  modes.number = fast_math() ? 1 : 0;
+  guards_.push_back(std::move(modes));
 }
 
 Tracer::~Tracer() = default;
@@ -150,6 +153,14 @@ bool Tracer::before_instruction() {
   return true;
 }
 
+// Does the loop whose body begins here run as a flow graph? Not where its gradients are recorded.
+bool Tracer::runs_as_flow(const Frame& frame, std::size_t pc) const {
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, pc);
+  return place != nullptr && place->is_followed() && levels::top == &recorder_ &&
+         allows_flows(base_->code->compiled->options) &&
+         !(records_gradients_ && place->requires_gradients(frame));
+}
+
 // Follows the begins and iterations of loops. False when capture ends because of one.
 bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   const bool comes_around = instructions_ > 1 && is_own_top(frame, pc);
@@ -174,6 +185,10 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   if (loop == nullptr || instructions_ == 1) return true;
   const std::size_t nodes = recorder_.mark().nodes;
   if (unrolled_.empty() || unrolled_.back().frame != &frame || unrolled_.back().loop.top != pc) {
+    if (runs_as_flow(frame, pc)) {
+      stop("a loop runs as machine code", End::LongLoop);
+      return false;
+    }
     unrolled_.push_back({&frame, *loop, {nodes}, instructions_, false, {}, finish(take_snapshot())});
     return true;
   }

@@ -316,6 +316,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
 
   // ---- The run (tracer.cpp) ----
   bool before_instruction();
+  bool runs_as_flow(const Frame& frame, std::size_t pc) const;
   bool follow_loops(const Frame& frame, std::size_t pc);
   Outcome returned(Outcome outcome);
   bool may_stop() const;

@@ -1,6 +1,7 @@
 // Values from outside, and changes to them.
 #include <algorithm>
 
+#include "interpreter/capture/call_snapshot.h"
 #include "interpreter/capture/tracer.h"
 #include "tensor/autograd.h"
 
@@ -66,12 +67,14 @@ void Tracer::know_constant(const Value& v) {
 }
 
 // In a run apart, stops at a variable, cell or gradient from outside: it may have another value when the real
-// call is made.
+// call is made. A snapshot has functions, types and modules as they are.
 void Tracer::leave_alone(const Source& source, const Value& v) {
   using Kind = Source::Kind;
   const bool from_outside =
       source.kind == Kind::Slot || source.kind == Kind::Cell || source.kind == Kind::Grad;
-  if (from_outside && !v.is_unset()) stop("a variable from outside is read");
+  const bool is_code = v.is(Tag::Function) || v.is(Tag::StructType) || v.is(Tag::Module);
+  if (from_outside && !v.is_unset() && !(is_code && CallSnapshot::is_on()))
+    stop("a variable from outside is read");
 }
 
 // A value was read from outside: guards its type, and its contents if it is no container.

@@ -1,5 +1,7 @@
 // What capture needs of the machine: one instruction at a time, and frames put in the place of frames.
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/stages.h"
@@ -24,8 +26,9 @@ capture::Region whole(Frame* frame) { return {frame, 0, frame->code->instruction
 capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
   if (watcher_ != nullptr || levels::top != nullptr || !compiling()) return capture::Next::Interpret;
   const std::optional<capture::Region> region = region_at(frame, entry);
-  if (!region) return capture::Next::Interpret;
   check_native_stack();
+  if (const std::optional<capture::Next> next = flow_at(frame, region)) return *next;
+  if (!region) return capture::Next::Interpret;
   // Outlives what its last call compiles or releases.
   const Value keep{static_cast<Object*>(const_cast<Function*>(region->base->function))};
   return capture::drive(*this, *region, *region->base->code->compiled);
@@ -71,6 +74,47 @@ capture::CompileOptions options_of(Interpreter& interpreter) {
 
 }  // namespace
 
+// Nothing where the place is the top of no loop, or of one that does not run as a flow graph now. Within what
+// the program compiles in another way all loops run in that way.
+std::optional<capture::Next> Vm::flow_at(Frame* frame, const std::optional<capture::Region>& region) {
+  const std::size_t pc = frame->place();
+  const capture::Loop* const loop = frame->code->loops().at(pc);
+  const auto other = [](const capture::Region& each) {
+    return !capture::allows_flows(each.base->code->compiled->options);
+  };
+  if (loop == nullptr || std::any_of(driven_.begin(), driven_.end(), other)) return std::nullopt;
+  const Value keep{static_cast<Object*>(const_cast<Function*>(frame->function))};
+  std::shared_ptr<capture::FlowPlace> place = capture::followed_at(*frame->code, pc);
+  if (!place) place = capture::follow_from_now_on(*frame->code, pc, options_of(interpreter_));
+  if (!place || !place->given_up.empty()) return std::nullopt;
+  const std::shared_ptr<capture::Compiled> compiled = frame->code->compiled;
+  const auto next = capture::follow(*this, *loop, *place, compiled->options);
+  const bool is_marked_in_vain = !next && !place->given_up.empty() && !region;
+  if (is_marked_in_vain) frame->code->unmark(pc);
+  return next;
+}
+
+void Vm::follow_loop(const std::shared_ptr<const Code>& code, std::size_t top) {
+  if (code->function->is_generator || !capture::follow_from_now_on(*code, top, options_of(interpreter_)))
+    return;
+  if (!code->compiled->options.asked_for && std::count(hot_.begin(), hot_.end(), code) == 0)
+    hot_.push_back(code);
+}
+
+// The active frame stands where a loop begins, or jumps back to its top.
+void Vm::loop_is_hot() {
+  const Code& code = *frame_->code;
+  code.trips = 0;
+  if (hot_trips_ == std::numeric_limits<std::int64_t>::max() || !compiling()) return;
+  std::size_t jump = frame_->place();
+  if (code.opcode_at(jump) == Opcode::BeginFor) {
+    while (code.opcode_at(jump) != Opcode::Jump) ++jump;
+    jump = static_cast<std::size_t>(static_cast<std::int64_t>(jump) + capture::jump_of(code, jump));
+  }
+  const std::int64_t top = static_cast<std::int64_t>(jump) + capture::jump_of(code, jump);
+  follow_loop(frame_->function->owner, static_cast<std::size_t>(top));
+}
+
 // A call of a generator only makes it, and its body is left and entered again in the middle: neither is
 // compiled, while what it calls is.
 void Vm::compile_when_called(const std::shared_ptr<const Code>& code) {
@@ -113,8 +157,10 @@ void Vm::cool_down(const Code* only) {
   std::erase_if(hot_, [only](const std::shared_ptr<const Code>& each) {
     if (only != nullptr && each.get() != only) return false;
     each->heat = 0;
+    each->trips = 0;
     each->compiled->from_start = false;
     each->compiled->loops.clear();
+    each->compiled->flows.clear();
     for (std::size_t pc = 0; pc < each->instructions.size(); ++pc) each->unmark(pc);
     return true;
   });

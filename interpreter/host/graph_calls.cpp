@@ -132,17 +132,36 @@ Value recompile_value(const Recompile& each) {
                              Value(fmt::format("{} was {}, is {}", each.guard, each.was, each.now))});
 }
 
-Value loop_value(const HotLoop& each) {
-  static const Value* const type = new Value(record_type(
-      "Loop", "A loop that is compiled by trips: where it is, how many there were, and its entries.",
-      {"place", "trips", "entries", "text"}));
-  return make_record(*type, {Value(each.place), Value(each.iterations), Value(each.entries),
-                             Value(fmt::format("{}: {} trips, {} entr{}", each.place, each.iterations,
-                                               each.entries, each.entries == 1 ? "y" : "ies"))});
-}
-
 Value strings(const std::vector<std::string>& texts) {
   return list_of(texts, [](const std::string& each) { return Value(each); });
+}
+
+Value loop_exit_value(const LoopExit& each) {
+  static const Value* const type = new Value(record_type(
+      "LoopExit", "Why a loop left its machine code, and how often.", {"reason", "count", "text"}));
+  return make_record(
+      *type, {Value(each.reason), Value(each.count), Value(fmt::format("{}: {}", each.reason, each.count))});
+}
+
+// Those that are compiled, and not only were to be.
+std::vector<HotLoop> compiled_loops(const CompileInfo& info) {
+  std::vector<HotLoop> loops = info.loops;
+  std::erase_if(loops, [](const HotLoop& each) { return !each.by_trips && each.forms.empty(); });
+  return loops;
+}
+
+Value loop_value(const HotLoop& each) {
+  static const Value* const type = new Value(record_type(
+      "Loop",
+      "A loop that is compiled by trips or as a whole: where it is, how many trips there were, its entries; "
+      "the forms in which it runs as a whole, and its exits (each `reason count`).",
+      {"place", "trips", "entries", "forms", "exits", "text"}));
+  const std::string how = each.forms.empty()
+                              ? fmt::format("{} entr{}", each.entries, each.entries == 1 ? "y" : "ies")
+                              : each.forms.front();
+  return make_record(*type, {Value(each.place), Value(each.iterations), Value(each.entries),
+                             strings(each.forms), list_of(each.exits, loop_exit_value),
+                             Value(fmt::format("{}: {} trips, {}", each.place, each.iterations, how))});
 }
 
 Value entry_value(const EntryInfo& each) {
@@ -163,8 +182,8 @@ Value compile_info(Interpreter& interpreter, Args a) {
   static const Value* const type = new Value(record_type(
       "CompileInfo",
       "What became of a function: counts of `entries graphs compiles hits`, the lists `breaks` (each `reason "
-      "file line`), `recompiles` (each `guard was now`) and `loops` (each `place trips entries`), the "
-      "entries "
+      "file line`), `recompiles` (each `guard was now`) and `loops` (each `place trips entries "
+      "forms exits`), the entries "
       "themselves as `compiled` (each `place guards hits graph`), and `why` in plain sentences.",
       {"entries", "graphs", "compiles", "hits", "breaks", "recompiles", "loops", "compiled", "why", "text"}));
   if (!a[0].is_none()) check_function(a[0], "compile_info");
@@ -172,7 +191,7 @@ Value compile_info(Interpreter& interpreter, Args a) {
   return make_record(
       *type, {Value(info.entries), Value(info.graphs), Value(info.compiles), Value(info.hits),
               list_of(info.breaks, break_value), list_of(info.recompiles, recompile_value),
-              list_of(info.loops, loop_value), list_of(entries_of(interpreter, a[0]), entry_value),
+              list_of(compiled_loops(info), loop_value), list_of(entries_of(interpreter, a[0]), entry_value),
               Value(why(interpreter, a[0])),
               Value(fmt::format("entries {}, graphs {}, compiles {}, hits {}, breaks {}, recompiles {}",
                                 info.entries, info.graphs, info.compiles, info.hits, info.breaks.size(),

@@ -1,5 +1,5 @@
-// Modes as `with` values: no_grad, enable_grad, no_compile, seed, device, exact, tf32; gradients as a
-// function; threads and memory.
+// Modes as `with` values: no_grad, enable_grad, no_compile, fastmath, seed, device, exact, tf32; gradients as
+// a function; threads and memory.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -14,6 +14,7 @@
 #include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/backend.h"
+#include "tensor/fast_math.h"
 #include "tensor/levels/custom.h"
 #include "tensor/parallel.h"
 #include "tensor/product_mode.h"
@@ -107,6 +108,10 @@ Value no_grad(Interpreter&, Args) { return grad_mode("no_grad()", false); }
 Value enable_grad(Interpreter&, Args) { return grad_mode("enable_grad()", true); }
 Value no_compile(Interpreter&, Args) { return switch_scope("no_compile()", compiling, set_compiling, false); }
 
+Value fastmath(Interpreter&, Args) {
+  return switch_scope("fastmath()", kiln::fast_math, kiln::set_fast_math, true);
+}
+
 Value product_scope(std::string name, kiln::ProductMode mode) {
   auto before = std::make_shared<std::vector<kiln::ProductMode>>();
   return scope_value(std::move(name), {[=] {
@@ -195,6 +200,15 @@ constexpr NativeDef kAutograd[] = {
      ">>> compile_info(f).compiles\n"
      "0",
      no_compile},
+    {"fastmath()",
+     "Within `with fastmath() { … }`, or a function decorated with it, compiled code on the CPU may round a "
+     "product and the sum that reads it once, as one multiply-add. So results may differ from those of the "
+     "interpreter, and between machines; no other code does.\n"
+     ">>> f = jit((x, y) => x * x + y)\n"
+     ">>> with fastmath() { y = f(ones(2), ones(2)) }\n"
+     ">>> y.tolist()\n"
+     "[2.0, 2.0]",
+     fastmath},
     {"seed(n)",
      "Fixes the random numbers that follow. `with seed(n) { … }` puts the generator back afterwards.", seed},
     {"grads(outputs, inputs, grad_outputs=none, retain_graph=none, create_graph=false, allow_unused=false)",

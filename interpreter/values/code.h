@@ -160,6 +160,7 @@ struct Code {
   bool never_compiled = false;                          // @eager
   mutable std::uint32_t heat = 0;                       // tensor ops that calls of it ran
   mutable std::shared_ptr<capture::Compiled> compiled;  // its entries, and those of loops in it
+  mutable std::int64_t trips = 0;                       // of its loops, as far as they were counted
   // What stood where the instruction Capture marks a place of capture; empty while there is none.
   mutable std::vector<Opcode> marked;
   mutable std::shared_ptr<const capture::Liveness> known_liveness;

@@ -52,6 +52,17 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
     pc += (offset);                                                         \
     DISPATCH();                                                             \
   } while (false)
+// As JUMP, where the jump may be the one back to the top of a loop without an iterator: its iterations are
+// counted, which those of `for` are when it begins.
+#define JUMP_BACK(offset)                                \
+  do {                                                   \
+    const std::ptrdiff_t distance = (offset);            \
+    if (distance < 0 && --uncounted == 0) [[unlikely]] { \
+      held_jump = distance;                              \
+      goto count_trips;                                  \
+    }                                                    \
+    JUMP(distance);                                      \
+  } while (false)
 #define RELOAD()     \
   do {               \
     frame = frame_;  \
@@ -80,7 +91,7 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
   slow_augmented_number(*this, lang::BinaryOp::name, r, *pc);                                            \
   NEXT;
 
-#define ORDER_JUMP(label, name, operation, wanted)                                                       \
+#define ORDER_JUMP(label, name, operation, wanted, JUMP)                                                 \
   label: {                                                                                               \
     const Value& x = r[pc->a];                                                                           \
     const Value& y = r[pc->b];                                                                           \
@@ -111,24 +122,24 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
     NEXT;                                                                                                \
   }
 
-#define ORDER(name, operation)                           \
-  name: {                                                \
-    const Value& x = r[pc->b];                           \
-    const Value& y = r[pc->c];                           \
-    if (both(x, y, Tag::Int)) {                          \
-      r[pc->a].put(x.as_int() operation y.as_int());     \
-      NEXT;                                              \
-    }                                                    \
-    if (both(x, y, Tag::Float)) {                        \
-      r[pc->a].put(x.as_float() operation y.as_float()); \
-      NEXT;                                              \
-    }                                                    \
-    SAVE();                                              \
-    slow_compare(*this, lang::CompareOp::name, r, *pc);  \
-    NEXT;                                                \
-  }                                                      \
-  ORDER_JUMP(JumpIf##name, name, operation, true)        \
-  ORDER_JUMP(JumpIfNot##name, name, operation, false)
+#define ORDER(name, operation)                               \
+  name: {                                                    \
+    const Value& x = r[pc->b];                               \
+    const Value& y = r[pc->c];                               \
+    if (both(x, y, Tag::Int)) {                              \
+      r[pc->a].put(x.as_int() operation y.as_int());         \
+      NEXT;                                                  \
+    }                                                        \
+    if (both(x, y, Tag::Float)) {                            \
+      r[pc->a].put(x.as_float() operation y.as_float());     \
+      NEXT;                                                  \
+    }                                                        \
+    SAVE();                                                  \
+    slow_compare(*this, lang::CompareOp::name, r, *pc);      \
+    NEXT;                                                    \
+  }                                                          \
+  ORDER_JUMP(JumpIf##name, name, operation, true, JUMP_BACK) \
+  ORDER_JUMP(JumpIfNot##name, name, operation, false, JUMP)
 
 // Gives the result in the place of the function, which may end there, and its code with it.
 #define RETURN(give)                                       \
@@ -171,6 +182,7 @@ inline void replace_with(Value& target, const Value& part, Value& owner, bool co
   Value* r;
   const Instruction* pc;
   std::ptrdiff_t held_jump = 0;                // the jump at which an interrupt was seen
+  std::uint32_t uncounted = trips_at_once();   // jumps back until they are counted
   constexpr std::uint32_t kNotedAfter = 1000;  // instructions, a few microseconds
   std::uint32_t unnoted = 0;                   // of them, since lines are timed
   RELOAD();
@@ -193,6 +205,11 @@ timed:
   }
   timed_ = pc;
   goto* kLabels[pc->op];
+count_trips:
+  SAVE();
+  uncounted = trips_at_once();
+  count_trips(uncounted);
+  JUMP(held_jump);
 stop_on_interrupt:
   SAVE();
   interrupt();  // comes back where the interrupt has to wait
@@ -352,7 +369,7 @@ Jump:
   pc += pc->wide();
   DISPATCH();
 Loop:
-  JUMP(pc->wide());
+  JUMP_BACK(pc->wide());
 JumpIfTrue: {
   Value& x = r[pc->a];
   bool holds;
@@ -362,7 +379,7 @@ JumpIfTrue: {
     SAVE();
     holds = slow_truth(*this, x, frame->is_temporary(pc->a));
   }
-  if (holds) JUMP(pc->wide());
+  if (holds) JUMP_BACK(pc->wide());
   NEXT;
 }
 JumpIfFalse: {

@@ -110,9 +110,18 @@ class Vm {
   }
   // Likewise that many, which ran compiled in a call by this frame.
   void count_ops(Frame* caller, std::size_t ops);
+  // A loop of the active frame begins, which will have so many iterations, or came around as often. One that
+  // has many is to run as a flow graph, whether there are tensor ops in it or not.
+  void count_trips(std::int64_t trips) {
+    if (__builtin_add_overflow(frame_->code->trips, trips, &frame_->code->trips) ||
+        frame_->code->trips >= hot_trips_) [[unlikely]]
+      loop_is_hot();
+  }
   void compile_when_called(const std::shared_ptr<const Code>& code);
   void compile_loop(const std::shared_ptr<const Code>& code, std::size_t top);
   void compile_loops(const std::shared_ptr<const Code>& code);  // all of them
+  // The loop whose body begins at `top` is read as a flow graph from its next iteration on.
+  void follow_loop(const std::shared_ptr<const Code>& code, std::size_t top);
   // Of those that are compiled without having been asked for.
   const std::vector<std::shared_ptr<const Code>>& hot() const { return hot_; }
   void cool_down(const Code* only);  // null: all of them
@@ -160,7 +169,11 @@ class Vm {
   // The instruction Capture, under an activation of `run` that began at `entry`.
   capture::Next at_mark(Frame* frame, Frame* entry);
   std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
+  std::optional<capture::Next> flow_at(Frame* frame, const std::optional<capture::Region>& region);
   void heat_up(Frame* frame);
+  void loop_is_hot();
+  // So many iterations of loops without an iterator are counted at once, for the loop of the last of them.
+  std::uint32_t trips_at_once() const { return hot_trips_ == 0 ? 1 : 1024; }
 
   void note_line();
   const Handler* unwind(const Frame* entry, lang::Diagnostic* diagnostic, bool catchable);
@@ -176,6 +189,7 @@ class Vm {
   Frame* traced_ = nullptr;
   Value yielded_;  // by the generator that has just stopped
   std::uint32_t hot_after_;
+  std::int64_t hot_trips_;  // that code runs before its loops become flow graphs
   capture::CaptureBudget capture_budget_;
   std::vector<std::shared_ptr<const Code>> hot_;  // in the order in which they became so
   Watcher* watcher_ = nullptr;

@@ -1,6 +1,7 @@
 // Running frames to their end, and unwinding them when something fails.
 #include <sys/mman.h>
 
+#include <limits>
 #include <optional>
 
 #include "interpreter/values/native_stack.h"
@@ -15,6 +16,8 @@ namespace {
 
 // Registers a frame may need on average before the stack, not the count of frames, is the limit.
 constexpr std::size_t kRegistersPerFrame = 256;
+// Iterations of the shortest loops take some three milliseconds then, about as long as making code of one.
+constexpr std::int64_t kHotTrips = 100'000;
 }  // namespace
 
 Vm::Vm(Interpreter& interpreter)
@@ -35,6 +38,7 @@ Vm::Vm(Interpreter& interpreter)
   native_limit_ = lowest_stack_address();
   const int hot_after = interpreter.options().hot_after;
   hot_after_ = hot_after > 0 ? static_cast<std::uint32_t>(hot_after) : 0;
+  hot_trips_ = hot_after > 0 ? kHotTrips : hot_after == 0 ? 0 : std::numeric_limits<std::int64_t>::max();
 }
 
 Vm::~Vm() { munmap(stack_ - 1, stack_bytes_); }

@@ -209,6 +209,7 @@ void op_BeginFor(Vm& vm, Value* r, const Instruction& i) {
       state[0].put(range.start);
       state[1].put(range.iterations());
       state[2].put(range.step);
+      vm.count_trips(state[1].as_int());
       return;
     }
     case Tag::Dict:
@@ -216,6 +217,8 @@ void op_BeginFor(Vm& vm, Value* r, const Instruction& i) {
       state[2].put(static_cast<std::int64_t>(source.as<Dict>().size()));
       break;
     case Tag::List:
+      vm.count_trips(static_cast<std::int64_t>(source.as<List>().items.size()));
+      break;
     case Tag::Tuple:
     case Tag::Str:
       break;

@@ -44,6 +44,13 @@ CompileFn compile_with_llvm() {
   return function;
 }
 
+std::string made_with_llvm(const CompileRequest& request) {
+  CompileAnswer answer;
+  compile_with_llvm()(request, answer);
+  if (!answer.error.empty()) throw InternalError("LLVM: " + answer.error);
+  return std::move(answer.made);
+}
+
 }  // namespace
 
 std::string why_no_llvm() {
@@ -56,10 +63,11 @@ std::string why_no_llvm() {
 }
 
 std::string emit_with_llvm(std::span<const ScheduledNest> nests, Product product, const LineNames& names) {
-  CompileAnswer answer;
-  compile_with_llvm()({nests, llvm_processor(), product, names}, answer);
-  if (!answer.error.empty()) throw InternalError("LLVM: " + answer.error);
-  return std::move(answer.made);
+  return made_with_llvm({nests, llvm_processor(), product, names});
+}
+
+std::string emit_flow_with_llvm(const FlowPlan& plan) {
+  return made_with_llvm({.nests = {}, .processor = llvm_processor(), .names = {}, .flow = &plan});
 }
 
 std::string llvm_build() {

@@ -1,9 +1,107 @@
+// Owns flows as machine code: makes it, and runs it.
+#include <algorithm>
+#include <optional>
+
+#include "jit/cpu/compiler.h"
+#include "jit/cpu/flow_frame.h"
 #include "jit/flow/flow_graph.h"
+#include "tensor/cpu/elementwise/elementwise.h"
+#include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
+namespace {
 
-CompiledFlow compile_flow(std::shared_ptr<const FlowGraph>) {
-  return {nullptr, "this build makes no machine code of loops", 0};
+std::size_t words_of(const FlowGraph& flow, ValueId id) {
+  const Type& type = flow.type(id);
+  return type.is_number ? 1 : 2 + 2 * type.sizes.size();
+}
+std::size_t words_of(const FlowGraph& flow, const std::vector<Operand>& operands) {
+  std::size_t words = 0;
+  for (const Operand& each : operands) words += each.is_value() ? words_of(flow, each.value) : 1;
+  return words;
+}
+
+// How many words there are at most.
+void count_words(FlowProgram& program) {
+  const FlowGraph& flow = *program.flow;
+  for (std::size_t i = 0; i < flow.inputs.size(); ++i)
+    program.input_words += words_of(flow, static_cast<ValueId>(i));
+  for (const FlowExit& each : flow.exits)
+    program.value_words = std::max(program.value_words, words_of(flow, each.values));
+  program.call_words = 2;  // of a number op
+  for (const FlowPlan::Called& each : program.plan.calls) {
+    const Node& node = flow.blocks[static_cast<std::size_t>(each.block)].steps[each.step].node;
+    const std::size_t symbols = program.plan.step(each.block, each.step).symbols.size();
+    program.call_words =
+        std::max(program.call_words, words_of(flow, node.operands) + symbols + node.outputs.size());
+  }
+}
+
+void fill_calls(FlowProgram& program) {
+  for (const FlowPlan::Called& each : program.plan.calls) {
+    const Node& node = program.flow->blocks[static_cast<std::size_t>(each.block)].steps[each.step].node;
+    const bool is_fixed = node.op != nullptr && program.plan.step(each.block, each.step).symbols.empty();
+    program.attrs.push_back(is_fixed ? to_attrs(*node.op, node.attrs) : Attrs());
+  }
+  for (const Instruction* const each : program.plan.kernels) {
+    const auto type = static_cast<std::size_t>(cpu::element_of(each->compute));
+    program.kernels.push_back(
+        cpu::kernel_table().rows[static_cast<std::size_t>(each->op->pointwise->row)].block[type]);
+  }
+}
+
+FlowProgram make_program(std::shared_ptr<const FlowGraph> flow, InputMemory inputs) {
+  FlowProgram program;
+  program.plan = plan_flow(*flow, inputs);
+  program.flow = std::move(flow);
+  count_words(program);
+  fill_calls(program);
+  program.code = Code::load(emit_flow_with_llvm(program.plan));
+  program.function = reinterpret_cast<std::int64_t (*)(FlowRun*)>(program.code->find(kFlowSymbol));
+  return program;
+}
+
+class FlowCode final : public RunnableFlow {
+ public:
+  explicit FlowCode(FlowProgram program) : program_(std::move(program)) {}
+
+  FlowResult run(std::span<const FlowValue> inputs) override {
+    if (are_apart(inputs)) return FlowFrame(program_, inputs).run();
+    // Made when it is first needed.
+    if (!of_any_) of_any_ = make_program(program_.flow, InputMemory::Any);
+    return FlowFrame(*of_any_, inputs).run();
+  }
+  std::size_t bytes() const { return program_.code->bytes(); }
+
+ private:
+  bool are_apart(std::span<const FlowValue> inputs) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!program_.plan.values[i].in_register) continue;
+      for (std::size_t k = 0; k < inputs.size(); ++k) {
+        if (program_.plan.written[k] && shares_storage(inputs[i].tensor, inputs[k].tensor)) return false;
+      }
+    }
+    return true;
+  }
+
+  FlowProgram program_;
+  std::optional<FlowProgram> of_any_;
+};
+
+}  // namespace
+
+CompiledFlow compile_flow(std::shared_ptr<const FlowGraph> flow) {
+  CompiledFlow made;
+  try {
+    auto code = std::make_unique<FlowCode>(make_program(std::move(flow), InputMemory::Apart));
+    made.code_bytes = code->bytes();
+    made.run = std::move(code);
+  } catch (const NoFlowCode& error) {
+    made.reason = error.reason;
+  } catch (const NoCompiler& error) {
+    made.reason = error.what();
+  }
+  return made;
 }
 
 }  // namespace kiln::jit

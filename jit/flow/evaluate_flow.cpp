@@ -25,7 +25,8 @@ class Run {
       const FlowBlock& block = flow_.blocks[static_cast<std::size_t>(at)];
       if (block.begins_loop) {
         ++result_.iterations;
-        if (interrupt_requested && interrupt_is_due()) return leave(block.interrupted);
+        if (block.interrupted != kCannotFail && interrupt_requested && interrupt_is_due())
+          return leave(block.interrupted);
       }
       for (const FlowStep& each : block.steps) {
         if (!holds(each) || !apply(each)) return leave(each.exit);

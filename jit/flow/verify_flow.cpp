@@ -136,7 +136,7 @@ class Checker {
     const FlowBlock& block = flow_.blocks[b];
     Defined defined = at_beginning_[b];
     for (const ValueId id : block.parameters) defined[static_cast<std::size_t>(id)] = true;
-    if (block.begins_loop) exit(block.interrupted, defined);
+    if (block.interrupted != kCannotFail) exit(block.interrupted, defined);
     for (const FlowStep& each : block.steps) {
       step(each, defined);
       for (const ValueId id : each.node.outputs) defined[static_cast<std::size_t>(id)] = true;

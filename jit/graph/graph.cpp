@@ -113,8 +113,8 @@ bool operator==(const Effect& a, const Effect& b) {
 }
 
 bool operator==(const Graph& a, const Graph& b) {
-  return a.stage == b.stage && a.name == b.name && a.hints == b.hints && a.values == b.values &&
-         a.inputs == b.inputs && a.nodes == b.nodes && a.outputs == b.outputs &&
+  return a.stage == b.stage && a.name == b.name && a.fast_math == b.fast_math && a.hints == b.hints &&
+         a.values == b.values && a.inputs == b.inputs && a.nodes == b.nodes && a.outputs == b.outputs &&
          a.saved_sizes == b.saved_sizes && a.saved == b.saved && a.effects == b.effects;
 }
 

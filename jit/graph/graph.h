@@ -206,7 +206,8 @@ struct Effect {
 struct Graph {
   Stage stage = Stage::Captured;
   std::string name;
-  SymbolValues hints;  // the values of the symbols when the graph was made
+  bool fast_math = false;  // recorded within `fastmath()`: a multiply-add may be rounded once
+  SymbolValues hints;      // the values of the symbols when the graph was made
   std::vector<Value> values;
   std::vector<Input> inputs;
   std::vector<Node> nodes;
@@ -216,6 +217,7 @@ struct Graph {
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality
+  std::vector<std::string> notes;   // of passes on what they decided; likewise
   // What was asked of the symbols while the graph was made. The graph is right where these guards hold. They
   // are no part of the text either, nor of equality.
   std::vector<SizeGuard> size_guards;

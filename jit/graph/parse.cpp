@@ -161,6 +161,10 @@ class Parser {
       input();
       if (!reader_.at(")")) reader_.expect(",");
     }
+    if (reader_.take("with")) {
+      reader_.expect("fastmath");
+      graph_.fast_math = true;
+    }
     if (reader_.take("where")) {
       do {
         const std::string symbol = reader_.word("a symbol");

@@ -147,7 +147,7 @@ std::string signature_text(const Graph& graph, std::span<const std::string> name
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     text += (i > 0 ? ", " : "") + input_text(graph, i, names);
   }
-  text += ")";
+  text += graph.fast_math ? ") with fastmath" : ")";
   std::string separator = " where ";
   for (const auto& [symbol, hint] : graph.hints) {
     text += separator + symbol + " = " + std::to_string(hint);

@@ -121,9 +121,11 @@ Graph header_of(const Graph& source) {
   Graph header;
   header.stage = source.stage;
   header.name = source.name;
+  header.fast_math = source.fast_math;
   header.hints = source.hints;
   header.inputs = source.inputs;
   header.guards = source.guards;
+  header.notes = source.notes;
   header.size_guards = source.size_guards;
   header.own_ops = source.own_ops;
   header.values.assign(source.values.begin(),

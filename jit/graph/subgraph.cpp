@@ -53,6 +53,7 @@ SubgraphBuilder::SubgraphBuilder(const Graph& source, Stage stage)
     : source_(source), now_(source.values.size(), Operand::kAbsent) {
   graph.stage = stage;
   graph.name = source.name;
+  graph.fast_math = source.fast_math;
 }
 
 void SubgraphBuilder::take_input(ValueId id, Input as, Type type) {

@@ -1,5 +1,6 @@
 // Owns the way from loop nests to an object of machine code: LLVM's module, passes and code generator.
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include "interface_id.h"
 #include "jit/llvm/compile_request.h"
 #include "jit/llvm/emit.h"
+#include "jit/llvm/flow_values.h"
 #include "jit/llvm/session.h"
 #include "jit/llvm/text.h"
 
@@ -23,6 +25,25 @@ std::string object_of(llvm::Module& module, llvm::TargetMachine& machine) {
   return {bytes.data(), bytes.size()};
 }
 
+void finish(Bodies& bodies, llvm::Function& function, const llvm::TargetMachine& machine) {
+  bodies.adopt(function);
+  function.addFnAttr("target-cpu", machine.getTargetCPU());
+  function.addFnAttr("prefer-vector-width", "512");
+  function.addFnAttr("min-legal-vector-width", "512");
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+}
+
+std::string flow_made_in(Session& session, const FlowPlan& plan) {
+  const std::unique_ptr<llvm::Module> module = session.module();
+  Bodies bodies(session.bodies(), *module, session.halves());
+  finish(bodies, *FlowEmitter(bodies, plan, kFlowSymbol).run(), session.machine());
+  std::string fault;
+  llvm::raw_string_ostream stream(fault);
+  if (llvm::verifyModule(*module, &stream)) throw std::runtime_error(fault);
+  session.optimizer().run_over_loops(*module);
+  return object_of(*module, session.machine());
+}
+
 std::string made_in(Session& session, const CompileRequest& request) {
   const std::unique_ptr<llvm::Module> module = session.module();
   llvm::TargetMachine& machine = session.machine();
@@ -33,11 +54,7 @@ std::string made_in(Session& session, const CompileRequest& request) {
   for (std::size_t i = 0; i < request.nests.size(); ++i) {
     llvm::Function* const kernel =
         kernels.emplace_back(emit(bodies, request.nests[i], kernel_symbol(i), notes.get()));
-    bodies.adopt(*kernel);
-    kernel->addFnAttr("target-cpu", machine.getTargetCPU());
-    kernel->addFnAttr("prefer-vector-width", "512");
-    kernel->addFnAttr("min-legal-vector-width", "512");
-    kernel->addFnAttr(llvm::Attribute::NoUnwind);
+    finish(bodies, *kernel, machine);
   }
   session.optimizer().run(*module);
   switch (request.product) {
@@ -57,7 +74,8 @@ std::string made_of(const CompileRequest& request) {
     return made_in(session, request);
   }
   std::unique_ptr<Session> session = borrow_session(request.processor);
-  std::string object = made_in(*session, request);
+  std::string object =
+      request.flow != nullptr ? flow_made_in(*session, *request.flow) : made_in(*session, request);
   give_back(std::move(session));
   return object;
 }

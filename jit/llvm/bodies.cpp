@@ -40,6 +40,23 @@ template <class Op, class T, class... In>
   }
 }
 
+// The whole function on one element, with its branches.
+template <class Op, class T, class... In>
+[[gnu::always_inline]] inline void apply_one(void* result, const Params* params, unsigned* bad,
+                                             const In*... in) {
+  if constexpr (kExists<Op, T>) {
+    const Params p = *params;
+    unsigned found = 0;
+    if constexpr (requires { Op::kMask; }) {
+      *static_cast<T*>(result) = Op::apply(*in..., p, found);
+    } else {
+      using R = decltype(Op::apply(In()..., p, found));
+      *static_cast<R*>(result) = Op::apply(*in..., p, found);
+    }
+    *bad |= found;
+  }
+}
+
 // Not 0 when some element needs the branches of the function.
 template <class Op, class T, class... In>
 [[gnu::always_inline]] inline unsigned outside(const Params* params, const In*... in) {
@@ -74,9 +91,14 @@ template <class From, class To>
   for (int i = 0; i < kWidth; ++i) to[i] = scalar::convert<To>(scalar::widen(from[i]));
 }
 
+template <class From, class To>
+[[gnu::always_inline]] inline void convert_one(const void* source, void* result) {
+  *static_cast<To*>(result) = scalar::convert<To>(scalar::widen(*static_cast<const From*>(source)));
+}
+
 }  // namespace
 
-// ---- Rows: apply_exp_f32, guard_sin_f64 ----
+// ---- Rows: apply_exp_f32, guard_sin_f64; of one element one_exp_f32 ----
 
 #define KILN_APPLY_UNARY(name, T, suffix)                                                          \
   extern "C" void apply_##name##_##suffix(const T* x, void* out, const Params* p, unsigned* bad) { \
@@ -84,20 +106,31 @@ template <class From, class To>
   }                                                                                                \
   extern "C" unsigned guard_##name##_##suffix(const T* x, const Params* p) {                       \
     return outside<scalar::name, T>(p, x);                                                         \
+  }                                                                                                \
+  extern "C" void one_##name##_##suffix(const T* x, void* out, const Params* p, unsigned* bad) {   \
+    apply_one<scalar::name, T>(out, p, bad, x);                                                    \
   }
-#define KILN_APPLY_BINARY(name, T, suffix)                                                    \
-  extern "C" void apply_##name##_##suffix(const T* a, const T* b, void* out, const Params* p, \
-                                          unsigned* bad) {                                    \
-    apply<scalar::name, T>(out, p, bad, a, b);                                                \
-  }                                                                                           \
-  extern "C" unsigned guard_##name##_##suffix(const T* a, const T* b, const Params* p) {      \
-    return outside<scalar::name, T>(p, a, b);                                                 \
+#define KILN_APPLY_BINARY(name, T, suffix)                                                                   \
+  extern "C" void apply_##name##_##suffix(const T* a, const T* b, void* out, const Params* p,                \
+                                          unsigned* bad) {                                                   \
+    apply<scalar::name, T>(out, p, bad, a, b);                                                               \
+  }                                                                                                          \
+  extern "C" unsigned guard_##name##_##suffix(const T* a, const T* b, const Params* p) {                     \
+    return outside<scalar::name, T>(p, a, b);                                                                \
+  }                                                                                                          \
+  extern "C" void one_##name##_##suffix(const T* a, const T* b, void* out, const Params* p, unsigned* bad) { \
+    apply_one<scalar::name, T>(out, p, bad, a, b);                                                           \
   }
 #define KILN_APPLY_TERNARY(name, T, suffix)                                              \
   extern "C" void apply_##name##_##suffix(                                               \
       const Operand<scalar::name, 0, T>* a, const Operand<scalar::name, 1, T>* b,        \
       const Operand<scalar::name, 2, T>* c, void* out, const Params* p, unsigned* bad) { \
     apply<scalar::name, T>(out, p, bad, a, b, c);                                        \
+  }                                                                                      \
+  extern "C" void one_##name##_##suffix(                                                 \
+      const Operand<scalar::name, 0, T>* a, const Operand<scalar::name, 1, T>* b,        \
+      const Operand<scalar::name, 2, T>* c, void* out, const Params* p, unsigned* bad) { \
+    apply_one<scalar::name, T>(out, p, bad, a, b, c);                                    \
   }
 
 #define KILN_EACH_COMPUTE(APPLY, name) \
@@ -109,9 +142,11 @@ template <class From, class To>
 
 // ---- Conversions: load_f16_f32, store_f32_f16 ----
 
-#define KILN_CONVERT(dtype, T, compute, C)                                                          \
-  extern "C" void load_##dtype##_##compute(const void* from, void* to) { convert<T, C>(from, to); } \
-  extern "C" void store_##compute##_##dtype(const void* from, void* to) { convert<C, T>(from, to); }
+#define KILN_CONVERT(dtype, T, compute, C)                                                                  \
+  extern "C" void load_##dtype##_##compute(const void* from, void* to) { convert<T, C>(from, to); }         \
+  extern "C" void store_##compute##_##dtype(const void* from, void* to) { convert<C, T>(from, to); }        \
+  extern "C" void one_load_##dtype##_##compute(const void* from, void* to) { convert_one<T, C>(from, to); } \
+  extern "C" void one_store_##compute##_##dtype(const void* from, void* to) { convert_one<C, T>(from, to); }
 #define KILN_CONVERTS(dtype, T)       \
   KILN_CONVERT(dtype, T, f32, float)  \
   KILN_CONVERT(dtype, T, f64, double) \

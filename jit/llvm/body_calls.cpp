@@ -13,12 +13,30 @@
 
 namespace kiln::jit {
 
+llvm::Value* parameters(llvm::Module& module, const Params& params) {
+  llvm::LLVMContext& context = module.getContext();
+  const auto number = [&](unsigned bits, std::uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context, bits), value);
+  };
+  std::vector<llvm::Constant*> fields;
+  for (const double each : params.v) fields.push_back(llvm::ConstantFP::get(context, llvm::APFloat(each)));
+  for (const long long each : params.n) fields.push_back(number(64, static_cast<std::uint64_t>(each)));
+  fields.push_back(llvm::ConstantFP::get(context, llvm::APFloat(params.largest)));
+  fields.push_back(number(32, static_cast<std::uint32_t>(params.bits)));
+  fields.push_back(number(32, params.integers));
+  llvm::Constant* const value = llvm::ConstantStruct::getAnon(fields);
+  auto* const global = new llvm::GlobalVariable(module, value->getType(), true,
+                                                llvm::GlobalValue::PrivateLinkage, value, "params");
+  global->setAlignment(llvm::Align(8));
+  return global;
+}
+
 BodyCalls::Result BodyCalls::apply(const Instruction& step, std::size_t index, Operands operands,
                                    DType result) {
   const int row = step.op->pointwise->row;
   const std::string name = row_name(row) + "_" + name_of(step.compute);
   llvm::Function* const body = bodies_.straight_line("apply_" + name);
-  llvm::Value* const params = parameters(step);
+  llvm::Value* const params = parameters(bodies_.module(), step.params);
   if (body == nullptr) return eager(index, operands, result, params);
   if (!has_range(row)) return inlined(*body, operands, result, params);
   llvm::Value* const outside = guard("guard_" + name, operands, params);
@@ -42,24 +60,6 @@ llvm::Value* BodyCalls::convert(const std::string& name, llvm::Value* operand, D
   llvm::Value* const out = slot(vector_of(result));
   put_inline(bodies_.function(name), std::vector<llvm::Value*>{spilled(operand), out});
   return build_.CreateLoad(vector_of(result), out);
-}
-
-// `Params` as a constant, so that what depends on it folds.
-llvm::Value* BodyCalls::parameters(const Instruction& step) {
-  llvm::LLVMContext& context = build_.getContext();
-  std::vector<llvm::Constant*> fields;
-  for (const double each : step.params.v)
-    fields.push_back(llvm::ConstantFP::get(context, llvm::APFloat(each)));
-  for (const long long each : step.params.n)
-    fields.push_back(build_.getInt64(static_cast<std::uint64_t>(each)));
-  fields.push_back(llvm::ConstantFP::get(context, llvm::APFloat(step.params.largest)));
-  fields.push_back(build_.getInt32(static_cast<std::uint32_t>(step.params.bits)));
-  fields.push_back(build_.getInt32(step.params.integers));
-  llvm::Constant* const value = llvm::ConstantStruct::getAnon(fields);
-  auto* const global = new llvm::GlobalVariable(bodies_.module(), value->getType(), true,
-                                                llvm::GlobalValue::PrivateLinkage, value, "params");
-  global->setAlignment(llvm::Align(8));
-  return global;
 }
 
 BodyCalls::Result BodyCalls::inlined(llvm::Function& body, Operands operands, DType result,

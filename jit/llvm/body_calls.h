@@ -12,6 +12,9 @@
 
 namespace kiln::jit {
 
+// `Params` as a constant, so that what depends on it folds.
+llvm::Value* parameters(llvm::Module& module, const Params& params);
+
 class BodyCalls {
  public:
   // `build` stands where code is made; it is in other blocks after an application that branches.
@@ -35,7 +38,6 @@ class BodyCalls {
 
  private:
   using Operands = std::span<llvm::Value* const>;
-  llvm::Value* parameters(const Instruction& step);
   Result inlined(llvm::Function& body, Operands operands, DType result, llvm::Value* params);
   llvm::Value* guard(const std::string& name, Operands operands, llvm::Value* params);
   Result eager(std::size_t index, Operands operands, DType result, llvm::Value* params);

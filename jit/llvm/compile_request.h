@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/llvm/flow_plan.h"
 #include "jit/loops/schedule.h"
 #include "jit/passes/target.h"
 
@@ -16,6 +17,7 @@ struct CompileRequest {
   std::string processor;  // the instruction set by its name, "x86-64-v4"
   Product product = Product::Object;
   LineNames names;
+  const FlowPlan* flow = nullptr;  // in place of nests: a flow, as the function `flow` (jit/llvm/flow_run.h)
 };
 struct CompileAnswer {
   std::string made;   // the bytes of the object, or the text

@@ -452,7 +452,10 @@ class Emitter {
   Value* apply(const Instruction& step, std::size_t index) {
     std::vector<VectorSteps::Elements> operands;
     for (const Register from : step.operands) operands.push_back(elements(from));
+    llvm::BasicBlock* const at = build_.GetInsertBlock();
+    llvm::Instruction* const before = at->empty() ? nullptr : &at->back();
     const BodyCalls::Result result = steps_.apply(step, index, operands);
+    if (nest_.contracts && work_of(*step.op) == 1) allow_contraction(*at, before);
     if (step.failure >= 0) {
       Value* const is_bad = build_.CreateICmpNE(result.bad, build_.getInt32(0));
       Value* const bit = build_.CreateShl(build_.CreateZExt(is_bad, build_.getInt64Ty()),
@@ -460,6 +463,18 @@ class Emitter {
       failed_ = build_.CreateOr(failed_, bit);
     }
     return result.value;
+  }
+
+  // Products and sums of the program behind this instruction may become multiply-adds. Those within functions
+  // such as exp may not, since some are errors of roundings.
+  static void allow_contraction(llvm::BasicBlock& block, llvm::Instruction* before) {
+    auto at = before == nullptr ? block.begin() : std::next(before->getIterator());
+    for (; at != block.end(); ++at) {
+      const unsigned code = at->getOpcode();
+      if (code == llvm::Instruction::FAdd || code == llvm::Instruction::FSub ||
+          code == llvm::Instruction::FMul)
+        at->setHasAllowContract(true);
+    }
   }
 
   // ---- Values ----

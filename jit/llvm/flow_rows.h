@@ -6,7 +6,7 @@
 
 namespace kiln::jit {
 
-// A step as those functions are given it. `operands` are in memory, or numbers in registers. `result` is the
+// A step as those functions are given it. `operands` are in memory, or elements in registers. `result` is the
 // target of a step that writes, whose memory operands may share; else new memory that none of them shares,
 // row-major, and to be written whole. It is not there yet where `fits` is asked.
 struct FlowRow {

@@ -8,9 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "jit/flow/flow_plan.h"
 #include "jit/llvm/bitcode.h"
 #include "jit/llvm/body_calls.h"
+#include "jit/llvm/flow_plan.h"
+#include "jit/llvm/flow_run.h"
+#include "jit/llvm/flow_sizes.h"
 #include "jit/llvm/scalar_calls.h"
 
 namespace kiln::jit {
@@ -25,9 +27,12 @@ struct FlowTensor {
   // Of a tensor that is kept in a register (FlowValuePlan::in_register), as memory would hold it: i8 of
   // a bool, i16 of halves.
   llvm::Value* element = nullptr;
+  llvm::Value* origin = nullptr;  // of such a tensor, as in FlowRun: the input that it is, from 1, or 0
 
   std::size_t rank() const { return sizes.size(); }
 };
+
+struct FlowRow;  // jit/llvm/flow_rows.h
 
 // What code is made with. Blocks are made in an order in which definitions come before uses; a value of the
 // flow is found by its id.
@@ -52,7 +57,7 @@ class FlowEmitter {
   FlowTensor tensor(const Operand& operand);
   DType dtype(const Operand& operand) const;
   // A size over symbols. It may wrap on its way, and is right where the result fits.
-  llvm::Value* size(Dim size);
+  llvm::Value* size(Dim size) { return sizes_.size(size); }
   llvm::Value* int_value(std::int64_t value) { return build_.getInt64(static_cast<std::uint64_t>(value)); }
   // Of all elements.
   llvm::Value* count(const FlowTensor& x);
@@ -68,6 +73,7 @@ class FlowEmitter {
   // application. Leaves by the step's exit where the function refuses them.
   llvm::Value* apply(const FlowStep& step, const Instruction& application,
                      std::span<llvm::Value* const> elements, std::span<const DType> dtypes);
+  llvm::Value* converted(llvm::Value* element, DType from, DType to);
 
   // ---- Control ----
 
@@ -82,44 +88,54 @@ class FlowEmitter {
   llvm::Type* element_type(DType dtype);
 
  private:
-  friend class FlowNumbers;
-  friend class FlowSteps;
-  struct Target {
-    std::vector<llvm::PHINode*> phis;  // of the parameters, in the order of `words_of`
-  };
+  // What a block parameter is made of: a number; of a tensor in a register its element and origin; of one in
+  // memory its base and offset.
+  using Words = std::vector<llvm::Value*>;
 
-  void begin();
+  void read_run();
   void bind_inputs();
   void make_blocks();
-  void emit_block(BlockId id);
+  void begin_block(BlockId id);
   void emit_step(BlockId block, std::size_t index);
   void check_guards(const FlowStep& step);
   void end_block(BlockId id);
+  struct Jump {
+    BlockId to;
+    llvm::BasicBlock* from;
+    std::vector<Words> words;  // by parameter
+  };
   void jump(const FlowEnd::Target& target);
+  void fill_parameters();
   void look_for_interrupt(const FlowBlock& block);
   llvm::BasicBlock* exit_block(ExitId exit);
+  void write_exits();
   void write_exit(ExitId exit);
   std::vector<BlockId> order() const;
 
+  Words words_of(ValueId parameter, const Operand& operand);
+  void define(ValueId id, const Words& words);
   void define(ValueId id, llvm::Value* number);
-  void define(ValueId id, FlowTensor tensor);
-  // Sizes and strides of a value by its plan.
-  FlowTensor described(ValueId id);
-  // In memory: an element that is kept in a register goes to the stack.
-  FlowTensor in_memory(FlowTensor x);
-  llvm::Value* element_of(const Operand& operand);
+  FlowTensor described(ValueId id);  // sizes and strides of a value by its plan
+  // Words as calls and exits have them.
+  Words outside_words(const Operand& operand);
 
+  llvm::Value* emit_number(const FlowStep& step, const FlowStepPlan& plan);
+  llvm::Value* emit_item(const FlowStep& step);
   void emit_view(const FlowStep& step);
-  void emit_pointwise(const FlowStep& step, const FlowStepPlan& plan);
-  void emit_rows(const FlowStep& step, const FlowStepPlan& plan);
-  void emit_call(const FlowStep& step, const FlowStepPlan& plan);
-  FlowTensor make_result(const FlowStep& step, const FlowStepPlan& plan, std::size_t output);
+  void emit_element(const FlowStep& step, const FlowStepPlan& plan);
+  llvm::Value* element_of(const FlowStep& step, const FlowStepPlan& plan);
+  void emit_in_memory(const FlowStep& step, const FlowStepPlan& plan);
+  void emit_call(const FlowStep& step, const FlowStepPlan& plan, std::span<llvm::Value* const> slots);
   llvm::Value* choose_slot(const FlowMemory& memory);
-  llvm::Value* slot_place(llvm::Value* slot);
+  llvm::Value* slot_field(llvm::Value* slot, std::uint64_t field, llvm::Type* type);
+  void either(llvm::Value* condition, const std::function<void()>& then, const std::function<void()>& other);
+  llvm::Value* room_for(const FlowTensor& result, llvm::Value* slot, ExitId exit);
 
-  llvm::Value* field(std::uint64_t index, llvm::Type* type);
-  llvm::Value* word(llvm::Value* array, llvm::Value* index, llvm::Type* type);
-  llvm::Value* helper(std::uint64_t index);
+  llvm::Value* field(FlowField index, llvm::Type* type);
+  llvm::Value* word(llvm::Value* words, std::size_t index, llvm::Type* type);
+  void set_word(llvm::Value* words, std::size_t index, llvm::Value* value);
+  llvm::Value* ask(FlowField helper, std::span<llvm::Value* const> arguments);
+  llvm::Type* number_type(DType kind);
 
   Bodies& bodies_;
   const FlowPlan& plan_;
@@ -130,14 +146,18 @@ class FlowEmitter {
   llvm::BasicBlock* entry_ = nullptr;
   ScalarCalls scalars_;
   BodyCalls vectors_;
+  FlowSizes sizes_;
   std::map<std::string, llvm::Value*> symbols_;
   std::vector<llvm::Value*> numbers_;  // by value
   std::vector<FlowTensor> tensors_;    // by value
   std::vector<llvm::BasicBlock*> blocks_;
-  std::vector<std::vector<llvm::PHINode*>> phis_;  // by block: for each parameter those of its words
+  std::vector<std::vector<llvm::PHINode*>> phis_;  // by block: the words of its parameters in order
+  std::vector<Jump> jumps_;
+  std::map<ExitId, llvm::BasicBlock*> exits_;
   llvm::Value* iterations_ = nullptr;
   llvm::Value* interrupt_ = nullptr;
   llvm::Value* slots_ = nullptr;
+  llvm::Value* words_ = nullptr;
 };
 
 }  // namespace kiln::jit

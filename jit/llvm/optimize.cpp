@@ -4,8 +4,15 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 namespace kiln::jit {
 namespace {
@@ -72,6 +79,25 @@ struct Optimizer::Passes {
     passes.addPass(llvm::EarlyCSEPass());
     passes.addPass(llvm::InstCombinePass());
     passes.addPass(llvm::EarlyCSEPass());
+    simplify();
+    loop_passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass(), false, false));
+    hoist();
+    loop_passes.addPass(llvm::GVNPass());
+    simplify();
+    hoist();
+    loop_passes.addPass(llvm::DSEPass());
+    loop_passes.addPass(llvm::SimplifyCFGPass());
+    loop_passes.addPass(llvm::ADCEPass());
+  }
+  void simplify() {
+    loop_passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    loop_passes.addPass(llvm::EarlyCSEPass(true));
+    loop_passes.addPass(llvm::SimplifyCFGPass());
+    loop_passes.addPass(llvm::InstCombinePass());
+  }
+  void hoist() {
+    loop_passes.addPass(
+        llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), true, false));
   }
   // What is known of functions, which there may be others of at these addresses.
   void forget() {
@@ -87,19 +113,24 @@ struct Optimizer::Passes {
   llvm::ModuleAnalysisManager modules;
   llvm::PassBuilder builder;
   llvm::FunctionPassManager passes;
+  llvm::FunctionPassManager loop_passes;
 };
 
 Optimizer::Optimizer(llvm::TargetMachine& machine) : passes_(std::make_unique<Passes>(machine)) {}
 Optimizer::~Optimizer() = default;
 
-void Optimizer::run(llvm::Module& module) {
+template <class Manager>
+void Optimizer::run(llvm::Module& module, Manager& passes) {
   for (llvm::Function& each : module) {
     if (each.isDeclaration()) continue;
-    passes_->passes.run(each, passes_->functions);
+    passes.run(each, passes_->functions);
     choose_by_arithmetic(each);
     keep_selections_apart(each);
   }
   passes_->forget();
 }
+
+void Optimizer::run(llvm::Module& module) { run(module, passes_->passes); }
+void Optimizer::run_over_loops(llvm::Module& module) { run(module, passes_->loop_passes); }
 
 }  // namespace kiln::jit

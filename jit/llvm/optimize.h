@@ -17,9 +17,14 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   void run(llvm::Module& module);
+  // For code with loops and branches of a program's own: what is the same in each iteration is computed
+  // before the loop, and what is known on a way is not asked again.
+  void run_over_loops(llvm::Module& module);
 
  private:
   struct Passes;
+  template <class Manager>
+  void run(llvm::Module& module, Manager& passes);
   std::unique_ptr<Passes> passes_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "jit/llvm/bitcode.h"
+#include "jit/llvm/body_calls.h"
 #include "jit/loops/loops.h"
 
 namespace kiln::jit {
@@ -15,8 +16,11 @@ class ScalarCalls {
  public:
   // `build` stands where code is made, and is in other blocks afterwards where a function has branches.
   ScalarCalls(Bodies& bodies, llvm::IRBuilder<>& build) : bodies_(bodies), build_(build) {}
-  // Slots are made at the top of `entry`.
-  void begin(llvm::BasicBlock* entry) { entry_ = entry; }
+  // Slots are made at the top of `entry`. `kernels` are the eager kernels, by the index of an application.
+  void begin(llvm::BasicBlock* entry, llvm::Value* kernels) {
+    entry_ = entry;
+    kernels_ = kernels;
+  }
 
   struct Result {
     llvm::Value* value;  // in the type of the arithmetic; of a predicate i8
@@ -29,6 +33,8 @@ class ScalarCalls {
   llvm::Value* narrowed(llvm::Value* value, Compute compute, DType dtype);
 
  private:
+  Result called(const Instruction& application, std::span<llvm::Value* const> operands, llvm::Type* type,
+                llvm::Value* out, llvm::Value* params);
   llvm::Value* slot(llvm::Type* type);
   llvm::Value* spilled(llvm::Value* value);
   llvm::Value* converted(const std::string& name, llvm::Value* value, llvm::Type* result);
@@ -37,6 +43,7 @@ class ScalarCalls {
   Bodies& bodies_;
   llvm::IRBuilder<>& build_;
   llvm::BasicBlock* entry_ = nullptr;
+  llvm::Value* kernels_ = nullptr;
 };
 
 }  // namespace kiln::jit

@@ -103,9 +103,11 @@ void put_all(Key& key, const std::vector<T>& items, const std::vector<S>& schedu
 }
 
 void put(Key& key, const ScheduledNest& scheduled) {
-  const auto& [name, axes, row_rank, loads, numbers, body, stores, reductions, columns] = *scheduled.nest;
+  const auto& [name, axes, row_rank, contracts, loads, numbers, body, stores, reductions, columns] =
+      *scheduled.nest;
   const auto& [unroll, of_rows, joins, keeps_results, load_schedules, store_schedules] = *scheduled.schedule;
   key.put(row_rank > 0);
+  key.put(contracts);
   key.put(unroll);
   key.put(joins);
   key.put(keeps_results);

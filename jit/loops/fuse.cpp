@@ -12,6 +12,7 @@
 #include "jit/graph/product_before.h"
 #include "jit/graph/text.h"
 #include "jit/loops/lower.h"
+#include "jit/loops/shifted_reads.h"
 #include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
@@ -19,8 +20,8 @@ namespace {
 
 class Grouper {
  public:
-  // `limited`, by node: does the limit on tensors hold for the nodes that it is joined with, while more may
-  // join?
+  // `limited`, by node: whether a kernel with it takes few enough tensors after each node that joins, not
+  // only when all have joined.
   Grouper(const Graph& graph, bool with_reasons, const std::vector<bool>& limited)
       : graph_(graph),
         with_reasons_(with_reasons),
@@ -37,6 +38,10 @@ class Grouper {
     kept_.insert(graph.saved.begin(), graph.saved.end());
     for (const Effect& each : graph.effects) kept_.insert(each.value);
     connect();
+    if (with_reasons) {
+      for (const ShiftedRead& each : shifted_reads(graph))
+        shifted_.emplace(each.value, why_not_computed_again(each));
+    }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       members_.push_back({static_cast<int>(i)});
       examine(static_cast<int>(i));
@@ -143,13 +148,13 @@ class Grouper {
   // The reason why the two stay apart; empty when they can be one kernel.
   std::string_view why_apart(int from, int to) {
     if (!is_lowered(from)) return why_not_[static_cast<std::size_t>(from)];
-    if (!is_lowered(to)) return why_not_[static_cast<std::size_t>(to)];
+    if (!is_lowered(to)) return why_not_read(from, to);
     if (device(from) != device(to)) return "they are on different devices";
     if (reads_own(from, to)) return "it reads at computed places what the same kernel makes";
     if (const std::string_view why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
     if (work(from) + work(to) > limits(from).work || is_limited_here(from, to) ||
-        count_failing(from, to) > kMostFailures) {
+        has_many_failing(from, to)) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
@@ -157,6 +162,12 @@ class Grouper {
     if (gives_early(from, to))
       return "what the second gives would be kept until it is read, long after the first";
     return "";
+  }
+
+  std::string_view why_not_read(int from, int to) const {
+    const auto shifted = shifted_.find(node(from).outputs[0]);
+    return shifted != shifted_.end() && node(to).is_view() ? shifted->second
+                                                           : why_not_[static_cast<std::size_t>(to)];
   }
 
   // The iteration space of one kernel of both, whose reductions agree.
@@ -206,12 +217,14 @@ class Grouper {
   bool may_fail_for_an_element(int place) const {
     return node(place).op->pointwise != nullptr && !node(place).op->pointwise->failure.empty();
   }
-  int count_failing(int from, int to) const {
+  // More nodes that may fail than a kernel has bits for? Each of them is costly.
+  bool has_many_failing(int from, int to) const {
+    if (work(from) + work(to) <= kMostFailures * kCostly) return false;
     const auto count = [this](int of) {
       return std::count_if(members(of).begin(), members(of).end(),
                            [this](int each) { return may_fail_for_an_element(each); });
     };
-    return static_cast<int>(count(from) + count(to));
+    return count(from) + count(to) > kMostFailures;
   }
   bool is_gather(int place) const { return is_gather_load(graph_, node(place)); }
   // Does a gather load read a result of its own group? Its operands must be in memory when the kernel begins.
@@ -496,6 +509,7 @@ class Grouper {
   const Graph& graph_;
   bool with_reasons_;
   const std::vector<bool>& limited_;
+  std::map<ValueId, std::string> shifted_;  // why values that are read at shifted places are stored
   ProductsBefore products_;
   std::string sentence_;            // the latest reason with numbers in it
   std::vector<std::uint8_t> uses_;  // by value: its uses in the kernel at hand; else 0
@@ -550,6 +564,7 @@ CodeLines fusion_lines(const Graph& graph, const Fusion& fusion) {
     for (const int each : group.nodes)
       lines.push_back({.text = "  " + line(each), .kernel = number, .nodes = {each}});
   }
+  for (const std::string& each : graph.notes) lines.push_back({.text = each});
   for (const Unfused& each : fusion.unfused) {
     const Node& from = graph.nodes[static_cast<std::size_t>(each.producer)];
     const Node& to = graph.nodes[static_cast<std::size_t>(each.consumer)];

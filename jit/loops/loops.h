@@ -109,6 +109,7 @@ struct LoopNest {
   std::string name;
   Dims axes;  // row-major
   int row_rank = 0;
+  bool contracts = false;  // a product and the sum that reads it may be rounded once
   std::vector<Load> loads;
   std::vector<Dim> numbers;
   std::vector<Instruction> body;  // in order

@@ -121,7 +121,7 @@ class Printer {
 
   CodeLines run(std::string_view shared) {
     const LoopNest& first = kernel_.passes.front();
-    add(fmt::format("kernel {} {{", first.name));
+    add(fmt::format("kernel {}{} {{", first.name, first.contracts ? " with fastmath" : ""));
     std::size_t pass = 0;
     if (first.row_rank > 0) {
       const auto rows = first.axes.end() - first.row_rank;

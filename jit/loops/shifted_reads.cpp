@@ -108,10 +108,20 @@ class Finder {
         if (!each.is_value() || type(each.value).sizes.empty() || is_own(producer(each.value), read))
           continue;
         if (!is_stored(each.value)) read.why_not = "what it is computed from would have to be stored";
+        if (!is_cut_alike(type(each.value).sizes, type(read.value).sizes))
+          read.why_not = "the sizes of what it is computed from are equal to its own in some calls alone";
         operands.insert(box_of(graph_, producers_, each.value));
       }
     }
     read.operands.assign(operands.begin(), operands.end());
+  }
+  // Is each dimension of the operand that of the result, or broadcast, for all values of the symbols?
+  static bool is_cut_alike(const Dims& operand, const Dims& result) {
+    const std::size_t extra = result.size() - operand.size();
+    for (std::size_t d = 0; d < operand.size(); ++d) {
+      if (!same(operand[d], result[d + extra]) && !same(operand[d], 1)) return false;
+    }
+    return true;
   }
   static bool is_own(int place, const ShiftedRead& read) {
     return std::binary_search(read.nodes.begin(), read.nodes.end(), place);
@@ -145,7 +155,9 @@ class Finder {
     read.saved = bytes < limits.passing.near_bytes  ? limits.passing.near
                  : bytes < limits.passing.far_bytes ? limits.passing.far
                                                     : limits.passing.memory;
-    if (boxes * work > limits.work || loads.size() > limits.values / 3 * 2)
+    // The nodes that read it have other operands, too.
+    const std::size_t most_loads = limits.values * 2 / 3;
+    if (boxes * work > limits.work || loads.size() > most_loads)
       read.why_not = "a kernel that computes each of them would be too large";
   }
 
@@ -158,12 +170,21 @@ class Finder {
 
 std::vector<ShiftedRead> shifted_reads(const Graph& graph) { return Finder(graph).run(); }
 
+std::string why_computed_again(const ShiftedRead& read) {
+  return fmt::format(
+      "is computed where it is read, at {} shifted places: {} additions more for an element, its way through "
+      "memory takes as long as {}",
+      read.boxes.size(), std::max<std::int64_t>(read.more, 0), read.saved);
+}
+
 std::string why_not_computed_again(const ShiftedRead& read) {
   const std::string places = fmt::format("it is read at {} shifted places", read.boxes.size());
   if (!read.why_not.empty()) return fmt::format("{}, and {}", places, read.why_not);
   return fmt::format(
-      "{}: to compute each would take {} additions more for an element, the way through memory {}", places,
-      read.more, read.saved);
+      "{}: to compute it at each would take {} additions more for an element, its way through memory takes "
+      "as "
+      "long as {}",
+      places, read.more, read.saved);
 }
 
 Cuts cuts_of_operand(const Dims& operand, const Dims& result, const Cuts& cuts) {

@@ -24,7 +24,8 @@ struct ShiftedRead {
 
 // Each value of a functional graph that kernels read in boxes alone, from the last to the first.
 std::vector<ShiftedRead> shifted_reads(const Graph& graph);
-// For people: why it is passed on through memory.
+// For people: why it is computed in its readers, and why it is passed on through memory.
+std::string why_computed_again(const ShiftedRead& read);
 std::string why_not_computed_again(const ShiftedRead& read);
 
 // By dimension of an operand, the cuts of the result: where the operand is broadcast, nothing is cut.

@@ -33,6 +33,7 @@ class Functionalizer {
     alias_of_.assign(source.values.size(), -1);
     out_.graph.stage = Stage::Functional;
     out_.graph.name = source.name;
+    out_.graph.fast_math = source.fast_math;
     out_.graph.hints = source.hints;
     out_.graph.guards = source.guards;
     out_.graph.size_guards = source.size_guards;

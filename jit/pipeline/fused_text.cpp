@@ -83,7 +83,7 @@ std::vector<std::string> why_not_fused(const Graph& graph) {
   const auto name_of = [&](int node) {
     return names[static_cast<std::size_t>(source.nodes[static_cast<std::size_t>(node)].outputs[0])];
   };
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences = source.notes;
   for (const Unfused& each : fusion_of(fused).unfused) {
     const std::string place = place_text(source, source.nodes[static_cast<std::size_t>(each.consumer)]);
     sentences.push_back(fmt::format("{} and {} are not one kernel: {}{}", name_of(each.producer),

@@ -40,6 +40,7 @@ ScheduledKernel loops_of(const Grouping& grouping, std::size_t number, const std
   const Group& group = grouping.fusion.groups[number];
   const std::string name = fmt::format("kernel_{}", number);
   Lowered lowered = group.space.reduces() ? lower_rows(source, group, name) : lower(source, group, name);
+  for (LoopNest& each : lowered.passes) each.contracts = source.fast_math;
   KernelUse use{{}, source.hints};
   for (const ValueId id : group.outputs) use.read_later.push_back(is_read[static_cast<std::size_t>(id)]);
   return group.target->schedule(std::move(lowered), use);

@@ -382,6 +382,7 @@ std::shared_ptr<const Op> interpreted_backward_op(const CustomOp& op, std::span<
   }
   for (const ValueId id : builder.append(std::move(node), types))
     builder.graph.outputs.push_back(Operand::of(id));
+  builder.graph.fast_math = forward.fast_math;
   builder.graph.hints = forward.hints;
   CustomFunction function = backward_function(op, std::move(builder.graph));
   function.gradients_of = std::move(gradients_of);
@@ -398,6 +399,7 @@ Tensors run_kept(const std::shared_ptr<const Op>& op, const SymbolSizes& sizes, 
   Node node;
   node.op = builder.graph.own_ops.emplace_back(op).get();
   node.attrs = own_sizes(*op);
+  builder.graph.fast_math = backward.fast_math;
   builder.graph.hints = backward.hints;
   for (const Value& each : std::span(backward.values).first(backward.inputs.size()))
     node.operands.push_back(Operand::of(builder.input(each.name, each.type)));

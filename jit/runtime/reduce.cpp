@@ -63,6 +63,7 @@ class Cut {
   void build(ValueId result, const std::set<int>& needed) {
     made_.graph.stage = Stage::Functional;
     made_.graph.name = graph_.name;
+    made_.graph.fast_math = graph_.fast_math;
     std::vector<ValueId> map(graph_.values.size(), Operand::kAbsent);
     for (const ValueId id : inputs_) {
       const Value& value = graph_.values[static_cast<std::size_t>(id)];

@@ -12,6 +12,7 @@
 #include "jit/graph/program_call.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/trace.h"
+#include "tensor/fast_math.h"
 #include "tensor/levels/level.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/node.h"
@@ -195,6 +196,7 @@ class Recorder final : public levels::Level {
   const Op& op_of(const Application& application, Graph forward, std::vector<std::size_t> written);
 
   std::string graph_name_;
+  bool fast_math_ = fast_math();  // as the recording began
   FindInput find_input_;
   Place place_;
   bool in_checkpoint_ = false;  // the op that is being bound

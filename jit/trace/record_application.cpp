@@ -90,6 +90,7 @@ Recorder::Cut Recorder::cut_body(std::size_t nodes, std::size_t results, const A
   const auto first = static_cast<int>(results);
   Cut cut;
   Graph& body = cut.captured;
+  body.fast_math = fast_math_;
   body.name = application.name;
   std::vector<int> given;  // values that the body returns
   const auto give = [&](const Tensor& x) {

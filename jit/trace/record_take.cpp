@@ -213,6 +213,7 @@ Graph Recorder::take(const Mark& until, Inputs outputs, const GraphForm& form) {
   drop_unused_inputs(results);
   Graph graph;
   graph.name = graph_name_;
+  graph.fast_math = fast_math_;
   graph.inputs = std::move(input_roles_);
   const auto count = static_cast<int>(inputs_.size());
   const auto renumbered = [count](int id) { return id < 0 ? -id - 10 : id + count; };

@@ -43,7 +43,9 @@ OnnxValues write_custom(Scope& scope, const jit::CustomFunction& function, const
   if (form == CustomForm::PythonOp) return write_python_op(scope, function, graph, node, operands);
   if (jit::is_interpreted(function))
     throw OpError(ErrorKind::Capture,
-                  "only the interpreter has the body of " + function.program_name + ", which reads elements",
+                  "only the interpreter has the " + std::string(function.backward_of ? "backward " : "") +
+                      "body of " + function.program_name + ", which reads elements" +
+                      (function.backward_of ? " or what may change before it runs" : ""),
                   {}, "export with custom=\"python_op\"");
   if (form == CustomForm::Inline) return scope.write(body_of(function, node), operands).outputs;
   std::vector<TensorType> types;

@@ -121,7 +121,8 @@ OnnxValues Scope::written(const jit::Graph& graph, const jit::Node& node, const 
   const OnnxRule& rule = node.op->onnx;
   if (!rule.expression.empty() || rule.write != nullptr) {
     const Attrs attrs = jit::to_attrs(*node.op, node.attrs);
-    return write_onnx({*node.op, attrs, operands, inputs, outputs, *this});
+    OnnxValues results = write_onnx({*node.op, attrs, operands, inputs, outputs, *this});
+    if (!results.empty() || node.outputs.empty()) return results;  // else the opset has no operator for it
   }
   const bool has_body = rule.body != nullptr || node.op->decompose != nullptr;
   // Draws follow one another in the graph, which a function knows nothing of.

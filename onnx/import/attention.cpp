@@ -125,6 +125,29 @@ Values attention(Call& call) {
   return {result, present_key, present_value, shown};
 }
 
+// Attention whose scores and weights the model's own graphs change.
+Values flex_attention(Call& call) {
+  const Tensor query = call.x(0);
+  if (query.rank() != 4 || call.x(1).rank() != 4 || call.x(2).rank() != 4)
+    call.refuse("needs queries, keys and values of rank 4");
+  const Tensor key = repeated(call.x(1), query.size(1)), value = repeated(call.x(2), query.size(1));
+  const double size = static_cast<double>(query.size(3).fixed());
+  const Tensor scale = scalar(std::sqrt(call.real("scale", 1 / std::sqrt(size))), query.dtype());
+  const AttributeProto* precision = call.attribute("softmax_precision");
+  const DType dtype = precision != nullptr          ? dtype_of(static_cast<ElementType>(precision->i))
+                      : query.dtype() == DType::F64 ? DType::F64
+                                                    : DType::F32;
+  const auto changed = [&](std::string_view graph, const Tensor& x) {
+    if (call.attribute(graph) == nullptr) return x;
+    const Values made = call.run_graph(graph, {x});
+    if (made.size() != 1 || !made[0].tensor) call.refuse(std::string(graph) + " must give one tensor");
+    return ops::to(made[0].tensor, dtype);
+  };
+  const Tensor scores = ops::matmul(ops::mul(query, scale), ops::transpose(ops::mul(key, scale), 2, 3));
+  const Tensor weights = changed("prob_mod", ops::softmax(changed("score_mod", ops::to(scores, dtype)), 3));
+  return {ops::to(ops::matmul(weights, ops::to(value, dtype)), query.dtype())};
+}
+
 Values rotary(Call& call) {
   const Tensor given = call.x(0);
   Tensor x = given.rank() == 4 ? ops::transpose(given, 1, 2) : given;  // [n, length, heads, size]
@@ -157,6 +180,7 @@ Values rotary(Call& call) {
 
 constexpr Operator kOperators[] = {
     {"Attention", attention},
+    {"FlexAttention", flex_attention, "ai.onnx.preview"},
     {"RotaryEmbedding", rotary},
 };
 

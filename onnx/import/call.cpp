@@ -214,6 +214,14 @@ Tensor whole_numbers(std::span<const std::int64_t> numbers) {
   return made;
 }
 
+Tensor real_numbers(std::span<const float> numbers) {
+  const Tensor made = Tensor::empty(Dims{static_cast<std::int64_t>(numbers.size())}, DType::F32);
+  if (numbers.empty()) return made;
+  const WritableHostView memory(made);
+  std::copy(numbers.begin(), numbers.end(), memory.as<float>());
+  return made;
+}
+
 Value numbers_value(const Dims& numbers, bool is_scalar) {
   std::vector<std::int64_t> known;
   for (const Dim each : numbers) {

@@ -106,6 +106,9 @@ std::span<const Operator> order_operators();
 std::span<const Operator> training_operators();
 std::span<const Operator> linear_attention_operators();
 std::span<const Operator> block_operators();
+std::span<const Operator> box_operators();
+std::span<const Operator> feature_operators();
+std::span<const Operator> tree_operators();
 
 // The operator on numbers that follow sizes which are symbols; nothing where it has no such form.
 std::optional<Value> on_sizes(Call& call);
@@ -121,7 +124,8 @@ Tensor number_operand(Dim size);           // a number of the host program
 // Whole numbers as an i64 tensor of rank 0 or 1, which are known, or follow sizes that are symbols.
 Value numbers_value(const Dims& numbers, bool is_scalar = false);
 Tensor tensor_of(const Value& value);  // numbers that follow sizes become nodes; absent for a sequence
-Tensor whole_numbers(std::span<const std::int64_t> numbers);
+Tensor whole_numbers(std::span<const std::int64_t> numbers);  // i64[n]
+Tensor real_numbers(std::span<const float> numbers);          // f32[n]
 // The only element as a number of the host program; its elements must be known.
 Tensor number_of(const Tensor& x);
 // Places along a dimension of this size, those below 0 counted from its end.

@@ -9,28 +9,13 @@
 namespace kiln::onnx {
 namespace {
 
-template <class T>
-Tensor from_numbers(const std::vector<T>& numbers, DType dtype) {
-  TensorProto proto;
-  proto.dims = {static_cast<std::int64_t>(numbers.size())};
-  if constexpr (std::is_same_v<T, float>) {
-    proto.type = ElementType::Float;
-    proto.floats = numbers;
-  } else {
-    proto.type = ElementType::Int64;
-    proto.int64s = numbers;
-  }
-  return ops::to(to_tensor(proto, {}), dtype);
-}
-
 Values constant(Call& call) {
   if (const Tensor value = call.tensor("value")) return {value};
   if (const AttributeProto* one = call.attribute("value_float"))
     return {scalar(static_cast<double>(one->f), DType::F32)};
   if (const AttributeProto* one = call.attribute("value_int")) return {numbers_value(Dims{one->i}, true)};
-  if (const AttributeProto* all = call.attribute("value_floats"))
-    return {from_numbers(all->floats, DType::F32)};
-  if (const AttributeProto* all = call.attribute("value_ints")) return {from_numbers(all->ints, DType::I64)};
+  if (const AttributeProto* all = call.attribute("value_floats")) return {real_numbers(all->floats)};
+  if (const AttributeProto* all = call.attribute("value_ints")) return {whole_numbers(all->ints)};
   if (call.attribute("sparse_value") != nullptr) call.refuse("is sparse, and Kiln has no sparse tensors");
   call.refuse("holds strings, and Kiln has no tensors of strings");
 }

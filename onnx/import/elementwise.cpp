@@ -1,6 +1,9 @@
 // Operators on elements one by one: arithmetic, functions of one number, casts.
+#include <algorithm>
+
 #include "onnx/import/call.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 
 namespace kiln::onnx {
 namespace {
@@ -90,6 +93,27 @@ Values rounded(Call& call) {
   return {is_float(x.dtype()) ? F(x) : x};
 }
 
+bool is_whole_byte(DType dtype) { return dtype == DType::I8 || dtype == DType::U8; }
+
+// The same bits as another dtype. Among bytes that is a conversion; no op does it to others, so that their
+// elements must be known.
+Values bit_cast(Call& call) {
+  const AttributeProto* to = call.attribute("to");
+  const Tensor x = call.inputs[0].elements ? call.inputs[0].elements : call.x(0);
+  if (to == nullptr) call.refuse("does not say to what it casts");
+  const DType dtype = dtype_of(static_cast<ElementType>(to->i));
+  if (size_of(dtype) != size_of(x.dtype()) || dtype == DType::Bool)
+    call.refuse("has no " + std::string(name(dtype)) + " with the bits of " + to_string(x.type()));
+  if (is_whole_byte(dtype) && (is_whole_byte(x.dtype()) || x.dtype() == DType::Bool))
+    return {ops::to(x, dtype)};
+  if (!call.knows(0)) static_cast<void>(call.numbers(0));  // which says what it follows
+  const Tensor made = Tensor::empty(x.sizes(), dtype);
+  const HostView from(x, x.dtype());
+  const WritableHostView into(made);
+  std::copy_n(from.bytes(), from.byte_count(), into.bytes());
+  return {made};
+}
+
 // All bits are shifted out by as many places as there are, and by fewer than none.
 Values shift(Call& call) {
   const Tensor a = call.x(0), b = call.x(1);
@@ -121,6 +145,7 @@ constexpr Operator kOperators[] = {
     {"Asinh", unary<ops::asinh>},
     {"Atan", unary<ops::atan>},
     {"Atanh", unary<ops::atanh>},
+    {"BitCast", bit_cast},
     {"BitShift", shift},
     {"Cast", cast},
     {"CastLike", cast_like},

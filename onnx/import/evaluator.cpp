@@ -45,7 +45,8 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
           resize_operators(),      sample_operators(),   recurrent_operators(),
           quantize_operators(),    random_operators(),   loss_operators(),
           signal_operators(),      training_operators(), linear_attention_operators(),
-          block_operators()}) {
+          block_operators(),       box_operators(),      feature_operators(),
+          tree_operators()}) {
       for (const Operator& each : family) made.emplace(std::pair(each.domain, each.name), &each);
     }
     return made;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "onnx/import/call.h"
+#include "onnx/import/quantize.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
 
@@ -71,14 +72,9 @@ Values dequantize(Call& call) {
   return {ops::to(ops::mul(ops::to(whole, DType::F32), ops::to(scale, DType::F32)), dtype)};
 }
 
-// The scale and zero point that make the most of 8 bits.
 Values dynamic_quantize(Call& call) {
-  const Tensor x = call.x(0);
-  const Tensor zero = scalar(0, x.dtype());
-  const Tensor high = ops::maximum(ops::amax(x), zero), low = ops::minimum(ops::amin(x), zero);
-  const Tensor scale = (high - low) / 255.0;
-  const Tensor point = ops::to(ops::clamp(ops::round(-low / scale), 0, 255), DType::U8);
-  return {quantized(x, scale, point, DType::U8), scale, point};
+  const DynamicQuantized made = dynamically_quantized(call.x(0));
+  return {made.whole, made.scale, made.zero};
 }
 
 // x, scale, zero point from input `i` on, as a float for each element; per row of the left, per column of the
@@ -109,6 +105,15 @@ constexpr Operator kOperators[] = {
 };
 
 }  // namespace
+
+DynamicQuantized dynamically_quantized(const Tensor& x) {
+  const Tensor none = scalar(0, x.dtype());
+  const Tensor high = ops::maximum(ops::amax(x), none), low = ops::minimum(ops::amin(x), none);
+  const Tensor span = high - low;
+  const Tensor scale = ops::where(ops::eq(span, none), scalar(1, x.dtype()), span / 255.0);
+  const Tensor zero = ops::to(ops::clamp(ops::round(-low / scale), 0, 255), DType::U8);
+  return {quantized(x, scale, zero, DType::U8), scale, zero};
+}
 
 std::span<const Operator> quantize_operators() { return kOperators; }
 

@@ -1,5 +1,6 @@
 // Recurrent layers, unrolled over their steps: RNN, GRU, LSTM.
 #include "onnx/import/call.h"
+#include "onnx/import/quantize.h"
 #include "tensor/functions.h"
 
 namespace kiln::onnx {
@@ -53,9 +54,15 @@ std::vector<Activation> activations(Call& call, std::span<const std::string_view
   return all;
 }
 
+// A matrix [rows, inputs]: floats, or whole numbers of 8 bits less their zero point, as floats, with a scale.
+struct Weight {
+  Tensor matrix, scale;  // the scale of all rows or of each; absent: floats
+};
+
 // One direction of a layer: the gates lie behind each other in the rows of the weights.
 struct Layer {
-  Tensor weight, recurrent, bias, recurrent_bias;  // bias may be absent
+  Weight weight, recurrent;
+  Tensor bias, recurrent_bias;  // may be absent
   Tensor peepholes;
   std::span<const Activation> f;
   int gates = 1;
@@ -69,8 +76,19 @@ Tensor gate(const Tensor& all, int k, Dim size) { return ops::narrow(all, 1, k *
 Tensor rows(const Tensor& all, int first, int count, Dim size) {
   return ops::narrow(all, 0, first * size, count * size);
 }
+Weight rows(const Weight& all, int first, int count, Dim size) {
+  const bool is_each = all.scale && all.scale.rank() == 1;
+  return {rows(all.matrix, first, count, size), is_each ? rows(all.scale, first, count, size) : all.scale};
+}
 Tensor plus(const Tensor& x, const Tensor& bias) { return bias ? x + bias : x; }
-Tensor times(const Tensor& x, const Tensor& weight) { return ops::matmul(x, ops::transpose(weight, 0, 1)); }
+// Quantized weights are for x that is quantized by its own elements: products of whole numbers, then scaled.
+Tensor times(const Tensor& x, const Weight& weight) {
+  const Tensor matrix = ops::transpose(weight.matrix, 0, 1);
+  if (!weight.scale) return ops::matmul(x, matrix);
+  const DynamicQuantized from = dynamically_quantized(x);
+  const Tensor whole = ops::to(from.whole, DType::F32) - ops::to(from.zero, DType::F32);
+  return ops::matmul(whole, matrix) * (from.scale * weight.scale);
+}
 
 Tensor clipped(Call& call, const Tensor& x) {
   const double clip = call.real("clip", 0);
@@ -88,7 +106,8 @@ State gru_step(Call& call, const Layer& layer, const Tensor& x, const State& bef
       plus(times(before.h, rows(layer.recurrent, 0, 2, size)), bias ? rows(bias, 0, 2, size) : Tensor());
   const Tensor z = activated(call, layer.f[0], clipped(call, gate(x, 0, size) + gate(both, 0, size)));
   const Tensor r = activated(call, layer.f[0], clipped(call, gate(x, 1, size) + gate(both, 1, size)));
-  const Tensor last = rows(layer.recurrent, 2, 1, size), last_bias = bias ? rows(bias, 2, 1, size) : Tensor();
+  const Weight last = rows(layer.recurrent, 2, 1, size);
+  const Tensor last_bias = bias ? rows(bias, 2, 1, size) : Tensor();
   const bool is_linear = call.integer("linear_before_reset", 0) != 0;
   const Tensor memory =
       is_linear ? r * plus(times(before.h, last), last_bias) : plus(times(r * before.h, last), last_bias);
@@ -123,7 +142,7 @@ struct Run {
 Run run_direction(Call& call, Step step, const Layer& layer, const Tensor& x, State state,
                   const Tensor& lengths, bool is_backward, Dim size) {
   const std::int64_t count = x.size(0).fixed();
-  const Tensor weighed = plus(ops::matmul(x, ops::transpose(layer.weight, 0, 1)), layer.bias);
+  const Tensor weighed = plus(times(x, layer.weight), layer.bias);
   Run run{std::vector<Tensor>(static_cast<std::size_t>(count)), {}};
   for (std::int64_t k = 0; k < count; ++k) {
     const std::int64_t t = is_backward ? count - 1 - k : k;
@@ -142,7 +161,23 @@ Run run_direction(Call& call, Step step, const Layer& layer, const Tensor& x, St
   return run;
 }
 
-Values recurrent(Call& call, Step step, int gates, std::span<const std::string_view> usual, bool has_cell) {
+// Input `i` of a direction.
+using WeightOf = Weight (*)(Call& call, std::size_t i, std::int64_t direction);
+
+Weight floats(Call& call, std::size_t i, std::int64_t direction) {
+  return {ops::select(call.x(i), 0, direction), {}};
+}
+// Columns of whole numbers; scales and zero points of W and R are inputs from 8 on.
+Weight quantized(Call& call, std::size_t i, std::int64_t direction) {
+  const std::size_t scales = i == 1 ? 8 : 10;
+  Tensor whole = ops::to(ops::select(call.x(i), 0, direction), DType::F32);
+  if (call.has(scales + 1))
+    whole = whole - ops::to(ops::select(call.x(scales + 1), 0, direction), DType::F32);
+  return {ops::transpose(whole, 0, 1), ops::select(call.x(scales), 0, direction)};
+}
+
+Values recurrent(Call& call, Step step, int gates, std::span<const std::string_view> usual, bool has_cell,
+                 WeightOf weight_of = floats) {
   const bool is_batch_first = call.integer("layout", 0) != 0;
   Tensor x = call.x(0);
   if (is_batch_first) x = ops::transpose(x, 0, 1);
@@ -152,12 +187,12 @@ Values recurrent(Call& call, Step step, int gates, std::span<const std::string_v
   if (weight.size(0) != static_cast<std::int64_t>(directions))
     call.refuse("has weights of other numbers of directions");
   if (x.size(0).fixed() < 1) call.refuse("has no step");
-  const Dim size = recurrence.size(2);
+  const Dim size = recurrence.size(weight_of == floats ? 2 : 1);
   const std::vector<Activation> f = activations(call, usual, directions);
   std::vector<Tensor> results, last_h, last_c;
   for (std::size_t d = 0; d < directions; ++d) {
     const auto at = static_cast<std::int64_t>(d);
-    Layer layer{ops::select(weight, 0, at), ops::select(recurrence, 0, at), {}, {}, {}, {}, gates};
+    Layer layer{weight_of(call, 1, at), weight_of(call, 2, at), {}, {}, {}, {}, gates};
     layer.f = std::span(f).subspan(d * usual.size(), usual.size());
     if (call.has(3)) {
       const Tensor both = ops::select(call.x(3), 0, at);
@@ -196,7 +231,17 @@ Values lstm(Call& call) {
   return recurrent(call, lstm_step, 4, usual, true);
 }
 
-constexpr Operator kOperators[] = {{"GRU", gru}, {"LSTM", lstm}, {"RNN", rnn}};
+Values quantized_lstm(Call& call) {
+  constexpr std::string_view usual[] = {"Sigmoid", "Tanh", "Tanh"};
+  return recurrent(call, lstm_step, 4, usual, true, quantized);
+}
+
+constexpr Operator kOperators[] = {
+    {"DynamicQuantizeLSTM", quantized_lstm, "com.microsoft"},
+    {"GRU", gru},
+    {"LSTM", lstm},
+    {"RNN", rnn},
+};
 
 }  // namespace
 

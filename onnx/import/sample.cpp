@@ -1,5 +1,6 @@
 // Images at places that a grid names, and grids.
 #include "onnx/import/call.h"
+#include "onnx/import/window.h"
 #include "tensor/functions.h"
 
 namespace kiln::onnx {
@@ -133,8 +134,55 @@ Values affine_grid(Call& call) {
   return {ops::reshape(made, sizes)};
 }
 
+// Whole numbers along dimension `d` of these sizes, of all their elements in order: [count].
+Tensor positions(const Dims& sizes, std::size_t d) {
+  Dims shape(sizes.size(), 1);
+  shape[d] = sizes[d];
+  const Tensor along = ops::reshape(ops::arange(0, sizes[d]), shape);
+  return ops::reshape(ops::expand(along, sizes), Dims{product(sizes)});
+}
+
+// A convolution whose windows see the image where the offsets move them.
+Values deform_conv(Call& call) {
+  const Tensor x = call.x(0), weight = call.x(1), offset = call.x(2);
+  if (x.rank() < 3 || weight.rank() != x.rank() || offset.rank() != x.rank())
+    call.refuse("needs images, weights and offsets of one rank");
+  const Windows over = windows(call, x, Dims(weight.sizes().begin() + 2, weight.sizes().end()));
+  const Dims out(offset.sizes().begin() + 2, offset.sizes().end());
+  const Dim groups = call.integer("group", 1), own = call.integer("offset_group", 1);
+  const Dim images = x.size(0), channels = x.size(1), seen = product(over.kernel), count = product(out);
+  const Dims spatial(x.sizes().begin() + 2, x.sizes().end());
+  // Channels that share offsets are an image of their own.
+  const Sampling from{ops::reshape(x, Dims{images * own, floor_div(channels, own), product(spatial)}),
+                      spatial, "zeros"};
+  const auto rank = static_cast<std::int64_t>(over.rank());
+  const Tensor moves = ops::reshape(offset, Dims{images * own, seen, rank, count});
+  std::vector<Tensor> places;
+  for (std::size_t d = 0; d < over.rank(); ++d) {
+    const Tensor within = ops::mul(positions(over.kernel, d), number_operand(over.dilations[d]));
+    const Tensor first = ops::sub(ops::mul(positions(out, d), number_operand(over.strides[d])),
+                                  number_operand(over.before[d]));
+    const Tensor plain = ops::to(ops::add(ops::unsqueeze(within, 1), first), offset.dtype());
+    const Tensor moved = ops::select(moves, 2, static_cast<std::int64_t>(d)) + plain;
+    places.push_back(ops::reshape(moved, Dims{images * own, seen * count}));
+  }
+  Tensor sampled = interpolated(from, places, {}, false);
+  if (call.has(4)) sampled = sampled * ops::reshape(call.x(4), Dims{images * own, 1, seen * count});
+  const Dim inputs = floor_div(channels, groups) * seen, outputs = weight.size(0);
+  const Tensor columns = ops::reshape(sampled, Dims{images, groups, inputs, count});
+  const Tensor matrix = ops::reshape(weight, Dims{1, groups, floor_div(outputs, groups), inputs});
+  Dims sizes{images, outputs};
+  for (const Dim each : out) sizes.push_back(each);
+  const Tensor made = ops::reshape(ops::matmul(matrix, columns), sizes);
+  if (!call.has(3)) return {made};
+  Dims one_each(sizes.size(), 1);
+  one_each[1] = outputs;
+  return {made + ops::reshape(call.x(3), one_each)};
+}
+
 constexpr Operator kOperators[] = {
     {"AffineGrid", affine_grid},
+    {"DeformConv", deform_conv},
     {"GridSample", grid_sample},
 };
 

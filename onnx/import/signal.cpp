@@ -127,9 +127,51 @@ Values hann(Call& call) { return window_of(call, 0.5, 0.5, 0); }
 Values hamming(Call& call) { return window_of(call, 25.0 / 46, 21.0 / 46, 0); }
 Values blackman(Call& call) { return window_of(call, 0.42, 0.5, 0.08); }
 
+// The frequencies of a spectrum that are the edges of triangles evenly spaced in mels: `bins` + 2 of them.
+std::vector<std::int64_t> mel_edges(std::int64_t bins, std::int64_t length, double rate, double low,
+                                    double high) {
+  const auto to_mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
+  const double first = to_mel(low), step = (to_mel(high) - first) / static_cast<double>(bins + 2);
+  std::vector<std::int64_t> edges;
+  for (std::int64_t i = 0; i < bins + 2; ++i) {
+    const double hertz = 700 * (std::pow(10, (first + static_cast<double>(i) * step) / 2595) - 1);
+    edges.push_back(static_cast<std::int64_t>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
+  }
+  return edges;
+}
+
+// A column for each mel bin, which rises from 0 to 1 and falls again over the frequencies of the spectrum.
+Values mel_weights(Call& call) {
+  const std::int64_t bins = call.an_int(0).fixed(), length = call.an_int(1).fixed();
+  const std::int64_t frequencies = length / 2 + 1;
+  const double low = call.number(3, 0), high = call.number(4, 0), rate = call.number(2, 1);
+  if (bins < 1 || length < 1 || !(rate > 0) || !(low >= 0) || !(high >= low) || high > rate)
+    call.refuse("needs bins, a length and a rate above 0, and edges from 0 up to the rate");
+  const std::vector<std::int64_t> edges = mel_edges(bins, length, rate, low, high);
+  if (edges.back() > frequencies) call.refuse("has edges beyond the spectrum");
+  std::vector<float> weights(static_cast<std::size_t>(frequencies * bins), 0);
+  const auto set = [&](std::int64_t frequency, std::int64_t bin, double weight) {
+    if (frequency < frequencies)
+      weights[static_cast<std::size_t>(frequency * bins + bin)] = static_cast<float>(weight);
+  };
+  for (std::int64_t i = 0; i < bins; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::int64_t left = edges[at], middle = edges[at + 1], right = edges[at + 2];
+    for (std::int64_t j = left; j < middle; ++j)
+      set(j, i, static_cast<double>(j - left) / static_cast<double>(middle - left));
+    set(middle, i, 1);
+    for (std::int64_t j = middle + 1; j < right; ++j)
+      set(j, i, static_cast<double>(right - j) / static_cast<double>(right - middle));
+  }
+  const AttributeProto* type = call.attribute("output_datatype");
+  const DType dtype = type == nullptr ? DType::F32 : dtype_of(static_cast<ElementType>(type->i));
+  return {ops::to(ops::reshape(real_numbers(weights), Dims{frequencies, bins}), dtype)};
+}
+
 constexpr Operator kOperators[] = {
-    {"BlackmanWindow", blackman}, {"DFT", fourier}, {"HammingWindow", hamming}, {"HannWindow", hann},
-    {"STFT", short_time_fourier},
+    {"BlackmanWindow", blackman},     {"DFT", fourier},
+    {"HammingWindow", hamming},       {"HannWindow", hann},
+    {"MelWeightMatrix", mel_weights}, {"STFT", short_time_fourier},
 };
 
 }  // namespace

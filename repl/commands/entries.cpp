@@ -64,10 +64,23 @@ Value function_or_top_level(Session& session, std::string_view command, std::str
   return text.empty() ? Value() : written_function(session, command, text);
 }
 
+void write_flows(Session& session, const std::vector<interp::FlowInfo>& flows) {
+  for (const interp::FlowInfo& each : flows) {
+    write_place(session, fmt::format("loop  {}  {}: {}, {}", each.place, each.form, plural(each.runs, "run"),
+                                     plural(each.trips, "trip")) +
+                             code_text(each.code_bytes));
+    write_guards(session, each.guards);
+  }
+}
+
 void entries(Session& session, std::string_view text) {
   const Value f = function_or_top_level(session, "entries", text);
+  const std::vector<interp::FlowInfo> flows = interp::flows_of(session.interpreter(), f);
+  write_flows(session, flows);
   std::size_t number = 0;
-  for (const interp::EntryInfo& entry : entries_or_word(session, text, f)) {
+  const auto compiled =
+      flows.empty() ? entries_or_word(session, text, f) : interp::entries_of(session.interpreter(), f);
+  for (const interp::EntryInfo& entry : compiled) {
     write_place(session, fmt::format("{}  {}  {}, {}", ++number, entry.place, plural(entry.hits, "hit"),
                                      plural(static_cast<std::int64_t>(entry.graph.nodes.size()), "node")) +
                              code_text(entry.code_bytes));

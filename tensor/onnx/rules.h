@@ -117,6 +117,10 @@ OnnxValues convolution(const OnnxApplication& app);
 OnnxValues convolution_input(const OnnxApplication& app);
 OnnxValues convolution_weight(const OnnxApplication& app);
 
+// ---- tensor/onnx/norms.cpp: no value where the opset has no such operator, so that the body is written ----
+OnnxValues layer_norm(const OnnxApplication& app);
+OnnxValues group_norm(const OnnxApplication& app);
+
 // ---- tensor/onnx/pools.cpp ----
 OnnxValues max_pool(const OnnxApplication& app);  // with indices
 OnnxValues max_pool_backward(const OnnxApplication& app);

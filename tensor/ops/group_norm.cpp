@@ -1,4 +1,5 @@
 // Owns group_norm and its derivative.
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/channel_rows.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
@@ -111,6 +112,7 @@ void add_group_norm_ops(OpTable& table) {
       ">>> group_norm(ones(1, 2, 2), 2).tolist()\n[[[0.0, 0.0], [0.0, 0.0]]]", infer_group_norm,
       decompose_forward);
   forward.vjp = group_norm_vjp;
+  forward.onnx = onnx_rules::group_norm;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));
   Op backward = ops::composite_row(

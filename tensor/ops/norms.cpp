@@ -1,6 +1,7 @@
 // Owns normalization over the last dimensions: layer_norm and rms_norm as kernels with their derivatives'.
 #include <limits>
 
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/norms.h"
 #include "tensor/ops/reduce.h"
@@ -188,6 +189,7 @@ void add_norm_ops(OpTable& table) {
       "plus bias.",
       ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm, decompose_norm<true>);
   layer.vjp = layer_norm_vjp;
+  layer.onnx = onnx_rules::layer_norm;
   layer.saves = saves_input(0) | saves_input(1);
   table.add(std::move(layer));
   Op rms =

@@ -35,6 +35,7 @@ void LoopWriter::world() {
 
 void LoopWriter::function() {
   is_integer_ = random_.chance(30);
+  is_plain_ = random_.chance(40);
   Callable f{fresh("f"), {{"a", Kind::Matrix, "n", "m"}, {"v", Kind::Vector, "n"}}, is_integer_};
   const std::vector<Local> others{{"b", Kind::Matrix, "n", "m"},
                                   {"c", Kind::Matrix, "n", "n"},
@@ -184,8 +185,9 @@ std::string LoopWriter::argument(const Local& parameter, int n, int m, bool is_i
 void LoopWriter::calls() {
   top("counts = [2, 7, 1]");
   for (const Callable& f : functions_) {
-    const std::vector<std::pair<int, int>> sizes{{4, 5}, {5, 4}, {3, 3}, {6, 6}, {7, 3}, {9, 2}};
-    const std::vector<std::pair<int, int>> corners{{1, 1}, {2, 2}, {0, 3}, {3, 0}, {1, 4}, {12, 5}, {3, 34}};
+    const std::vector<std::pair<int, int>> sizes{{4, 5}, {5, 4}, {3, 3}, {6, 6}, {7, 3}, {9, 2}, {17, 3}};
+    const std::vector<std::pair<int, int>> corners{{1, 1}, {2, 2},  {0, 3},  {3, 0},
+                                                   {1, 4}, {12, 5}, {3, 34}, {40, 3}};
     const auto [n, m] = random_.pick(sizes);
     for (int k = 2 + random_.below(2); k > 0; --k) call_of(f, n, m);
     for (int k = random_.below(3); k > 0; --k) {
@@ -229,6 +231,7 @@ void LoopWriter::call_of(const Callable& f, int n, int m) {
 void LoopWriter::top_loop() {
   form("loop at the top level");
   is_integer_ = random_.chance(25);
+  is_plain_ = random_.chance(40);
   const std::string of = is_integer_ ? "letters" : "noise";
   const std::string n = pick({"4", "5", "6"}), m = pick({"3", "5"});
   scope_ = {{"a", Kind::Matrix, "n", "m"},

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "interpreter/interpreter.h"
@@ -52,17 +53,21 @@ jit::testing::Run as_source(Interpreter& interpreter, const std::string& source,
   };
 }
 
-// Empty where the source does what the graph does.
-std::string source_difference(Interpreter& interpreter, const jit::Graph& graph) {
+// Empty where the source of `graph` does what `captured` does, which `graph` was made of.
+std::string source_difference(Interpreter& interpreter, const jit::Graph& captured, const jit::Graph& graph) {
   const Value value = make_graph(graph);
   const auto& cell = value.as<GraphValue>();
   const std::string source = host::graph_source(cell, interpreter.prelude());
   try {
-    const std::string difference = jit::testing::difference(graph, as_source(interpreter, source, cell));
+    const std::string difference = jit::testing::difference(captured, as_source(interpreter, source, cell));
     return difference.empty() ? "" : difference + "\n" + jit::print_graph(graph) + source;
   } catch (const lang::UserError& error) {
     return error.diagnostic().message + "\n" + source;
   }
+}
+
+std::string source_difference(Interpreter& interpreter, const jit::Graph& graph) {
+  return source_difference(interpreter, graph, graph);
 }
 
 std::string text_of(const fs::path& path) {
@@ -72,7 +77,8 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-jit::Graph graph_of_row(const Op& op, const kiln::testing::Sample& sample) {
+// Nothing where graphs end in front of the op, since the sizes of its result depend on elements.
+std::optional<jit::Graph> graph_of_row(const Op& op, const kiln::testing::Sample& sample) {
   jit::Builder builder;
   builder.graph.name = "row";
   builder.graph.stage = jit::Stage::Functional;
@@ -82,8 +88,13 @@ jit::Graph graph_of_row(const Op& op, const kiln::testing::Sample& sample) {
   for (const Tensor& each : sample.inputs)
     node.operands.push_back(each ? jit::Operand::of(builder.input("", jit::to_type(each.type())))
                                  : jit::Operand{});
-  for (const jit::ValueId id : builder.append(std::move(node)))
-    builder.graph.outputs.push_back(jit::Operand::of(id));
+  try {
+    for (const jit::ValueId id : builder.append(std::move(node)))
+      builder.graph.outputs.push_back(jit::Operand::of(id));
+  } catch (const OpError& error) {
+    if (error.kind() != ErrorKind::Capture) throw;
+    return std::nullopt;
+  }
   return std::move(builder.graph);
 }
 
@@ -95,7 +106,8 @@ TEST_CASE("each row of the op table is called by its source", "[source]") {
     if (kiln::testing::leaves_elements(*op)) continue;
     for (const kiln::testing::Sample& sample : kiln::testing::samples_of(*op)) {
       INFO(op->name());
-      CHECK(source_difference(interpreter, graph_of_row(*op, sample)) == "");
+      const std::optional<jit::Graph> graph = graph_of_row(*op, sample);
+      if (graph) CHECK(source_difference(interpreter, *graph) == "");
     }
   }
 }
@@ -106,7 +118,7 @@ TEST_CASE("programs with views, writes and shared memory are their source", "[so
     INFO(seed);
     const jit::Graph captured = jit::testing::random_program(seed);
     CHECK(source_difference(interpreter, captured) == "");
-    CHECK(source_difference(interpreter, jit::run_recipe(jit::recipes::kFunctional, captured)) == "");
+    CHECK(source_difference(interpreter, captured, jit::run_recipe(jit::recipes::kFunctional, captured)) == "");
   }
 }
 

@@ -146,7 +146,7 @@ TEST_CASE("an error of an op is an exit", "[jit][flow]") {
   const ValueId x = b.input(DType::I64, {}), y = b.input(DType::I64, {});
   b.begin_block();
   const ExitId failed = b.exit("a division by zero");
-  const ValueId made = b.step("floor_divide", {of(x), of(y)}, {}, failed);
+  const ValueId made = b.step("floor_div", {of(x), of(y)}, {}, failed);
   b.leave(b.exit("done", {of(b.number(NumberOp::Item, {of(made)}, failed))}));
   const auto one = [](double value) {
     return tensor_value(kiln::testing::make({}, DType::I64, [value](std::int64_t) { return value; }));

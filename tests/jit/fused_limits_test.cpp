@@ -1,4 +1,6 @@
 // How much one kernel does: many cheap ops, fewer costly ones.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "jit/graph/text.h"

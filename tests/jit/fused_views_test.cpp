@@ -161,3 +161,45 @@ TEST_CASE("a write to a small part of an argument leaves the rest where it is", 
       "}\n");
   CHECK(narrow_writes(read) == read);
 }
+
+TEST_CASE("a stencil of a stencil is one kernel where that is cheap", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f64[m, n, 5], %w: f64[n, 1]) where m = 30, n = 40 {\n"
+      "  %0 = slice(%x, dim=1, start=1, step=1) : f64[m, n - 1, 5]\n"
+      "  %1 = slice(%x, dim=1, start=0, end=-1, step=1) : f64[m, n - 1, 5]\n"
+      "  %2 = sub(%0, %1) : f64[m, n - 1, 5]\n"
+      "  %3 = slice(%w, dim=0, start=1, step=1) : f64[n - 1, 1]\n"
+      "  %d = mul(%2, %3) : f64[m, n - 1, 5]\n"
+      "  %4 = slice(%d, dim=0, start=1, end=-1, step=1) : f64[m - 2, n - 1, 5]\n"
+      "  %5 = slice(%4, dim=1, start=1, step=1) : f64[m - 2, n - 2, 5]\n"
+      "  %6 = slice(%d, dim=1, start=0, end=-1, step=1) : f64[m, n - 2, 5]\n"
+      "  %7 = slice(%6, dim=0, start=1, end=-1, step=1) : f64[m - 2, n - 2, 5]\n"
+      "  %y = sub(%5, %7) : f64[m - 2, n - 2, 5]\n"
+      "  return %y\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.loops().size() == 1);
+  CHECK_THAT(fused.fusion(), Catch::Contains("%d is computed where it is read, at 2 shifted places"));
+  for (const Dim n : {2, 3, 4, 17, 300}) {
+    const Tensor x = values({7, n, 5}, DType::F64, 1), w = values({n, 1}, DType::F64, 2);
+    for (const Tensor& each : {x, strided(x), backwards(x)}) check_same(graph, fused, {each, w});
+  }
+}
+
+TEST_CASE("what is costly to compute twice is stored and read at shifted places", "[jit][fused]") {
+  const Graph graph = parse_graph(
+      "graph functional f(%x: f64[n, 40]) where n = 30 {\n"
+      "  %e = exp(%x) : f64[n, 40]\n"
+      "  %s = sin(%e) : f64[n, 40]\n"
+      "  %0 = slice(%s, dim=0, start=1, step=1) : f64[n - 1, 40]\n"
+      "  %1 = slice(%s, dim=0, start=0, end=-1, step=1) : f64[n - 1, 40]\n"
+      "  %y = sub(%0, %1) : f64[n - 1, 40]\n"
+      "  %z = neg(%y) : f64[n - 1, 40]\n"
+      "  return %z\n"
+      "}\n");
+  const FusedGraph fused = fuse(graph);
+  CHECK(fused.loops().size() == 2);
+  CHECK_THAT(fused.fusion(),
+             Catch::Contains("%s to %0: it is read at 2 shifted places: to compute it at each"));
+  check_same(graph, fused, {values({17, 40}, DType::F64, 1)});
+}

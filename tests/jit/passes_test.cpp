@@ -193,8 +193,8 @@ TEST_CASE("a pass that finds nothing to do copies nothing", "[jit][passes]") {
       "  return %b, %a\n"
       "  write %y <- %a\n"
       "}\n");
-  for (Graph (*const pass)(Graph) :
-       {expand_views, decompose, fold, simplify, cse, narrow_writes, lift_views, dce, reinplace}) {
+  for (Graph (*const pass)(Graph) : {expand_views, decompose, fold, simplify, cse, narrow_writes, lift_views,
+                                     inline_shifted, dce, reinplace}) {
     Graph given = graph;
     const Node* const nodes = given.nodes.data();
     const Graph made = pass(std::move(given));

@@ -8,7 +8,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = "jit/passes/recipes.cpp"
 # What makes passes and recipes; those who run a pass by the name that the user gave look it up.
-MAY_NAME = (TABLE, "jit/passes/", *(f"jit/pipeline/{name}.cpp" for name in ("group", "lower_groups", "compile_kernels")))
+KERNEL_PASSES = ("inline_shifted", "group", "lower_groups", "compile_kernels")
+MAY_NAME = (TABLE, "jit/passes/", *(f"jit/pipeline/{name}.cpp" for name in KERNEL_PASSES))
 
 
 def pass_names(table):

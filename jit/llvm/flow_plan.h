@@ -2,6 +2,7 @@
 // table of ops, and sees plain records alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,19 +27,24 @@ struct FlowStepPlan {
     Pointwise,  // a scalar function for each element: `application`
     Reduce,     // all elements of some dimensions combined: `combine`
     Product,    // sums of products
-    Copy,       // elements of the last operand, converted
-    Fill,       // one number everywhere
+    Copy,       // elements of the last operand, converted; with `dims`: backwards along these
+    Fill,       // one number everywhere: `filled`, or the first operand
     Call,       // the kernel of the op
   };
   Kind kind = Kind::Call;
+  // Pointwise or Copy of operands without dimensions, whose result has none either.
+  bool of_elements = false;
   NumberOp number{};
-  // Op, arithmetic, parameters and the dtype of the result; `index` is its place among the eager kernels that
-  // a run has. Not 0 as `failure`: the function may refuse elements.
+  // Op, arithmetic, parameters and the dtype of the result, of a step that writes that of its target; `index`
+  // is its place among the eager kernels that a run has. Not 0 as `failure`: the function may refuse
+  // elements.
   Instruction application;
   cpu::Combine combine{};
-  std::vector<bool> dims;          // of Reduce: is the operand's dimension reduced?
-  int call = -1;                   // the step's number among all that may be called
-  std::vector<FlowMemory> memory;  // by output
+  std::vector<bool> dims;  // of Reduce: is the operand's dimension reduced?
+  std::optional<std::int64_t> filled;
+  int call = -1;                     // the step's number among all that may be called
+  std::vector<std::string> symbols;  // of its attributes, in order: a call is given their values
+  std::vector<FlowMemory> memory;    // by output
 };
 
 struct FlowValuePlan {
@@ -46,6 +52,7 @@ struct FlowValuePlan {
   Layout layout;
   // A tensor without dimensions that nobody writes and whose address nobody needs: its element is a value.
   bool in_register = false;
+  std::string symbol;  // of an int
 };
 
 // Where the value of a symbol is found when the flow begins: at an input that is a number, or at a size or
@@ -62,24 +69,19 @@ struct FlowPlan {
   std::vector<std::vector<FlowStepPlan>> steps;  // by block
   std::vector<FlowValuePlan> values;
   std::vector<FlowSymbol> symbols;
-  std::vector<const Op*> kernels;  // rows whose eager kernels a run has: those of `application.index`
+  std::vector<const Instruction*> kernels;  // whose eager kernels a run has, by their index
   struct Called {
     BlockId block;
     std::size_t step;
   };
   std::vector<Called> calls;
   int slots = 0;
+  std::vector<bool> written;  // by input: may the flow write it?
 
   const FlowStepPlan& step(BlockId block, std::size_t step) const {
     return steps[static_cast<std::size_t>(block)][step];
   }
   const FlowValuePlan& value(ValueId id) const { return values[static_cast<std::size_t>(id)]; }
 };
-
-// Throws NoFlowCode where code cannot be made of the flow.
-struct NoFlowCode {
-  std::string reason;
-};
-FlowPlan plan_flow(const FlowGraph& flow);
 
 }  // namespace kiln::jit

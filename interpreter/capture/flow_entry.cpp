@@ -1,0 +1,200 @@
+#include "interpreter/capture/flow_entry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/host_view.h"
+#include "tensor/timeline.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+using Input = LoopFlow::Input;
+using Held = LoopFlow::Held;
+
+// ---- Inputs ----
+
+std::optional<jit::FlowValue> number_of_kind(const Value& v, DType kind) {
+  jit::FlowValue given;
+  if (v.is(Tag::Int) && kind == DType::I64) {
+    given.number = v.as_int();
+  } else if (v.is(Tag::Float) && kind == DType::F64) {
+    given.number = v.as_float();
+  } else if (v.is(Tag::Bool) && kind == DType::Bool) {
+    given.number = v.as_bool();
+  } else {
+    return std::nullopt;
+  }
+  return given;
+}
+
+template <class T>
+T number_as(const Value& v) {
+  if constexpr (std::is_same_v<T, bool>) return v.as_bool();
+  if constexpr (std::is_same_v<T, std::int64_t>) return v.as_int();
+  if constexpr (std::is_same_v<T, double>) return v.as_float();
+}
+
+template <class T>
+std::optional<Tensor> numbers_in(const std::vector<Value>& items, DType dtype, Tag tag) {
+  if (!std::all_of(items.begin(), items.end(), [tag](const Value& each) { return each.is(tag); }))
+    return std::nullopt;
+  const Tensor made = Tensor::empty(Dims{Dim(items.size())}, dtype, Device{});
+  const WritableHostView elements(made);
+  T* to = elements.as<T>();
+  for (const Value& each : items) *to++ = number_as<T>(each);
+  return made;
+}
+
+// A list of numbers of one kind as a tensor.
+std::optional<Tensor> tensor_of(const Value& v, DType dtype) {
+  if (!v.is(Tag::List)) return std::nullopt;
+  const std::vector<Value>& items = v.as<List>().items;
+  if (dtype == DType::I64) return numbers_in<std::int64_t>(items, dtype, Tag::Int);
+  if (dtype == DType::F64) return numbers_in<double>(items, dtype, Tag::Float);
+  if (dtype == DType::Bool) return numbers_in<bool>(items, dtype, Tag::Bool);
+  return std::nullopt;
+}
+
+// The state of a range, which begins in the register of this source.
+const Value* range_state(const Frame& frame, const Source& source) { return frame.base + source.number; }
+
+std::optional<jit::FlowValue> given_for(const LoopFlow& loop, std::size_t i, const Frame& frame,
+                                        SourceValues& found) {
+  const Input& input = loop.inputs[i];
+  const jit::Type& type = loop.graph->values[i].type;
+  jit::FlowValue given;
+  switch (input.kind) {
+    case Input::Kind::Next:
+      return number_of_kind(range_state(frame, loop.sources[input.source])[0], DType::I64);
+    case Input::Kind::Left:
+      return number_of_kind(range_state(frame, loop.sources[input.source])[1], DType::I64);
+    default:
+      break;
+  }
+  const Value* const v = found[input.source];
+  if (v == nullptr) return std::nullopt;
+  if (input.kind == Input::Kind::Number) return number_of_kind(*v, type.dtype);
+  if (input.kind == Input::Kind::Numbers) {
+    const std::optional<Tensor> made = tensor_of(*v, type.dtype);
+    if (!made) return std::nullopt;
+    given.tensor = *made;
+    return given;
+  }
+  if (!v->is(Tag::Tensor) || v->tensor().dtype() != type.dtype ||
+      static_cast<std::size_t>(v->tensor().rank()) != type.sizes.size())
+    return std::nullopt;
+  given.tensor = v->tensor();
+  return given;
+}
+
+// ---- Frames ----
+
+Value to_value(const jit::FlowValue& v) {
+  if (v.tensor) return Value(v.tensor);
+  return std::visit([](auto number) { return Value(number); }, v.number);
+}
+
+using Registers = std::vector<std::pair<std::uint32_t, Value>>;
+
+// What registers hold at an exit, before any of them is changed.
+class FrameValues {
+ public:
+  FrameValues(const LoopFlow& loop, const Frame* frame, std::span<const jit::FlowValue> values)
+      : found_(loop.sources, frame), values_(values) {}
+
+  void add(std::uint32_t r, const Held& held) {
+    if (held.kind == Held::Kind::Range) {
+      made_.emplace_back(r, value(held.number));
+      made_.emplace_back(r + 1, value(held.number + 1));
+      made_.emplace_back(r + 2, held.value);
+    } else {
+      made_.emplace_back(r, made(held));
+    }
+  }
+  Registers& all() { return made_; }
+
+ private:
+  Value value(std::int64_t number) const { return to_value(values_[static_cast<std::size_t>(number)]); }
+  Value made(const Held& held) {
+    switch (held.kind) {
+      case Held::Kind::Source:
+        return *found_[static_cast<SourceId>(held.number)];
+      case Held::Kind::Constant:
+        return held.value;
+      case Held::Kind::List:
+        return make<List>(items(held));
+      case Held::Kind::Tuple:
+        return make<Tuple>(items(held));
+      default:
+        return value(held.number);
+    }
+  }
+  std::vector<Value> items(const Held& held) const {
+    std::vector<Value> items;
+    for (std::int64_t k = 0; k < held.count; ++k) items.push_back(value(held.number + k));
+    return items;
+  }
+
+  SourceValues found_;
+  std::span<const jit::FlowValue> values_;
+  Registers made_;
+};
+
+void put_frame(Vm& vm, const LoopFlow& loop, const jit::FlowResult& result) {
+  Frame& frame = *vm.frame();
+  const LoopFlow::Exit& exit = loop.exits[static_cast<std::size_t>(result.exit)];
+  FrameValues values(loop, &frame, result.values);
+  for (const auto& [r, held] : exit.registers) values.add(r, held);
+  for (const std::uint32_t r : exit.dropped) frame.base[r].clear();
+  for (auto& [r, value] : values.all()) frame.base[r].take(value);
+  frame.pc = frame.code->instructions.data() + exit.place;
+}
+
+// How many numbers the range of the loop had left; nothing where the loop goes over none.
+std::optional<std::int64_t> left_in(const LoopFlow& loop, const Frame& frame) {
+  for (const Input& each : loop.inputs) {
+    if (each.kind == Input::Kind::Left) return range_state(frame, loop.sources[each.source])[1].as_int();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
+  const Frame& frame = *vm.frame();
+  SourceValues found(loop.sources, &frame);
+  Numbers numbers(vm.interpreter(), loop.exprs, found);
+  for (const Guard& each : loop.guards) {
+    if (!each.holds(found, numbers)) return std::nullopt;
+  }
+  FlowInputs inputs;
+  for (std::size_t i = 0; i < loop.inputs.size(); ++i) {
+    std::optional<jit::FlowValue> given = given_for(loop, i, frame, found);
+    if (!given) return std::nullopt;
+    inputs.push_back(*std::move(given));
+  }
+  return inputs;
+}
+
+FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
+  const LoopFlow& loop = entry.loop;
+  const std::optional<std::int64_t> before = left_in(loop, *vm.frame());
+  jit::FlowResult result;
+  {
+    const timeline::Span span(timeline::Kind::Kernel, loop.graph->name);
+    result = entry.run->run(inputs);
+  }
+  put_frame(vm, loop, result);
+  FlowRun run{result.exit, result.iterations, std::nullopt};
+  const LoopFlow::Exit& exit = loop.exits[static_cast<std::size_t>(result.exit)];
+  if (before && exit.leaves_loop) run.outer_trips = *before + 1;
+  if (before && !exit.leaves_loop) run.outer_trips = *before - *left_in(loop, *vm.frame()) + 1;
+  ++entry.runs;
+  entry.trips += result.iterations;
+  entry.exits.resize(loop.exits.size());
+  ++entry.exits[static_cast<std::size_t>(result.exit)];
+  return run;
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,38 @@
+// Owns a loop's flow graph that can run: under its guards it replaces the loop's bytecode, from the first
+// instruction of the body to one of its exits.
+#pragma once
+
+#include <optional>
+
+#include "interpreter/capture/loop_flow.h"
+#include "interpreter/vm/vm.h"
+
+namespace kiln::interp::capture {
+
+struct FlowEntry {
+  LoopFlow loop;
+  std::unique_ptr<jit::RunnableFlow> run;
+  std::string form;  // "machine code"
+  std::size_t code_bytes = 0;
+  std::int64_t runs = 0;
+  std::int64_t trips = 0;           // of all loops of the flow
+  std::vector<std::int64_t> exits;  // how often it left by each
+  std::int64_t short_runs = 0;      // that left within the loop after few trips
+
+  void visit_references(ReferenceVisitor& visitor) const { loop.visit_references(visitor); }
+};
+
+// What a flow is given by the frame that stands at the first instruction of its loop's body.
+using FlowInputs = std::vector<jit::FlowValue>;
+// Nothing where a guard does not hold, or a value is not of the type of its input.
+std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop);
+
+// Runs the flow and puts the frame where it left.
+struct FlowRun {
+  jit::ExitId exit = 0;
+  std::int64_t trips = 0;                   // of all loops of the flow
+  std::optional<std::int64_t> outer_trips;  // of the loop itself, where that is known
+};
+FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs);
+
+}  // namespace kiln::interp::capture

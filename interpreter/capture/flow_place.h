@@ -1,0 +1,46 @@
+// Owns when a loop runs as a flow graph: reading it, making code of it, giving it up.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interpreter/capture/flow_entry.h"
+#include "interpreter/capture/pending_flow.h"
+#include "interpreter/vm/worth.h"
+
+namespace kiln::interp::capture {
+
+struct CompileOptions;
+
+// The top of a loop that is to run as a flow graph.
+struct FlowPlace {
+  std::vector<std::unique_ptr<FlowEntry>> entries;
+  std::unique_ptr<PendingFlow> pending;  // whose code is made while the interpreter goes on
+  std::string given_up;                  // why the loop runs as a flow no more; empty: it may
+  std::string latest_reason;             // why it was not read, or not made to code, the last time
+  int failures = 0;                      // readings that gave no entry
+  std::int64_t reached = 0;
+  std::int64_t due = 0;  // nothing is read until the place was reached as often
+  std::int64_t hits = 0, misses = 0;
+  std::optional<Trial> trial;  // under way
+  std::int64_t tried_at = 0;   // the number of hits at which the next one begins
+
+  // Will the loop run as a flow, as far as is known?
+  bool is_followed() const { return given_up.empty() && (pending != nullptr || !entries.empty()); }
+  // Does a tensor that the latest flow is given in this frame require gradients?
+  bool requires_gradients(const Frame& frame) const;
+  void visit_references(ReferenceVisitor& visitor) const;
+};
+
+// Entries at one place, which differ in the types of what the loop reads.
+inline constexpr std::size_t kMostFlows = 8;
+
+// May loops of code that is compiled in this way run as flow graphs?
+bool allows_flows(const CompileOptions& options);
+
+// At the first instruction of the body of a loop whose place is not given up: runs the flow that fits, or
+// reads one. nullopt: entries or the interpreter go on.
+std::optional<Next> follow(Vm& vm, const Loop& loop, FlowPlace& place, const CompileOptions& options);
+
+}  // namespace kiln::interp::capture

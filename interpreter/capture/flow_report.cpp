@@ -1,0 +1,70 @@
+#include "interpreter/capture/flow_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace kiln::interp::capture {
+namespace {
+
+void add_exit(std::vector<LoopExit>& exits, const std::string& reason, std::int64_t count) {
+  const auto known =
+      std::find_if(exits.begin(), exits.end(), [&](const LoopExit& each) { return each.reason == reason; });
+  if (known == exits.end()) {
+    exits.push_back({reason, count});
+  } else {
+    known->count += count;
+  }
+}
+
+std::string times(std::int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
+
+}  // namespace
+
+void add_flows(const FlowPlace& place, HotLoop& loop) {
+  for (const auto& entry : place.entries) {
+    if (std::count(loop.forms.begin(), loop.forms.end(), entry->form) == 0) loop.forms.push_back(entry->form);
+    loop.runs += entry->runs;
+    loop.iterations += entry->trips;
+    loop.code_bytes += static_cast<std::int64_t>(entry->code_bytes);
+    for (std::size_t k = 0; k < entry->exits.size(); ++k) {
+      if (entry->exits[k] > 0) add_exit(loop.exits, entry->loop.graph->exits[k].reason, entry->exits[k]);
+    }
+  }
+  loop.is_pending = place.pending != nullptr;
+  loop.no_flow = place.given_up.empty() ? place.latest_reason : place.given_up;
+}
+
+std::vector<FlowInfo> infos_of(const FlowPlace& place, const std::string& where) {
+  std::vector<FlowInfo> infos;
+  for (const auto& entry : place.entries) {
+    FlowInfo info;
+    info.place = where;
+    info.form = entry->form;
+    for (const Guard& each : entry->loop.guards)
+      info.guards.push_back(each.text(entry->loop.sources, entry->loop.exprs));
+    info.runs = entry->runs;
+    info.trips = entry->trips;
+    info.code_bytes = static_cast<std::int64_t>(entry->code_bytes);
+    info.text = jit::to_string(*entry->loop.graph);
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+std::vector<std::string> flow_sentences(const HotLoop& loop) {
+  std::vector<std::string> sentences;
+  for (const std::string& form : loop.forms)
+    sentences.push_back(fmt::format("its loop at {} runs as {}: {}, {} trips", loop.place, form,
+                                    times(loop.runs), loop.iterations));
+  for (const LoopExit& each : loop.exits)
+    sentences.push_back(fmt::format("  it left {} because {}", times(each.count), each.reason));
+  if (loop.is_pending)
+    sentences.push_back(fmt::format("its loop at {} is being made to machine code", loop.place));
+  if (!loop.no_flow.empty())
+    sentences.push_back(
+        fmt::format("its loop at {} does not run as machine code: {}", loop.place, loop.no_flow));
+  return sentences;
+}
+
+}  // namespace kiln::interp::capture

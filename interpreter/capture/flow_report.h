@@ -1,0 +1,19 @@
+// Owns what is told of loops that run as flow graphs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "interpreter/capture/flow_place.h"
+#include "interpreter/capture/stages.h"
+
+namespace kiln::interp::capture {
+
+// Adds to the loop what its flows did.
+void add_flows(const FlowPlace& place, HotLoop& loop);
+// The flows of a place, in the order in which they are tried.
+std::vector<FlowInfo> infos_of(const FlowPlace& place, const std::string& where);
+// Sentences on a loop that runs, or does not run, as a flow graph; empty where that was not tried.
+std::vector<std::string> flow_sentences(const HotLoop& loop);
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,242 @@
+#include "jit/cpu/flow_frame.h"
+
+#include <bit>
+#include <cstring>
+
+#include "jit/flow/number_value.h"
+#include "tensor/functions.h"
+#include "tensor/interrupt.h"
+
+namespace kiln::jit {
+
+class FlowFrame::Reader {
+ public:
+  explicit Reader(const std::int64_t* words) : words_(words) {}
+  std::int64_t next() { return *words_++; }
+
+ private:
+  const std::int64_t* words_;
+};
+
+namespace {
+
+std::int64_t word_of(const FlowNumber& number) {
+  if (const auto* flag = std::get_if<bool>(&number)) return *flag ? 1 : 0;
+  if (const auto* real = std::get_if<double>(&number)) return std::bit_cast<std::int64_t>(*real);
+  return std::get<std::int64_t>(number);
+}
+
+FlowNumber number_of_word(DType kind, std::int64_t word) {
+  if (kind == DType::Bool) return word != 0;
+  if (kind == DType::F64) return std::bit_cast<double>(word);
+  return word;
+}
+
+DType kind_of(const FlowGraph& flow, const Operand& operand) {
+  if (operand.is_value()) return flow.type(operand.value).dtype;
+  if (std::holds_alternative<bool>(operand.number)) return DType::Bool;
+  return std::holds_alternative<double>(operand.number) ? DType::F64 : DType::I64;
+}
+
+std::int64_t base_of(const Storage& storage) { return std::bit_cast<std::int64_t>(storage.data()); }
+
+}  // namespace
+
+FlowFrame::FlowFrame(const FlowProgram& program, std::span<const FlowValue> given)
+    : program_(program),
+      given_(given),
+      input_words_(program.input_words),
+      value_words_(program.value_words),
+      call_words_(program.call_words),
+      slot_places_(static_cast<std::size_t>(program.plan.slots)),
+      slot_storages_(static_cast<std::size_t>(program.plan.slots)) {
+  write_inputs();
+  inputs = input_words_.data();
+  values = value_words_.data();
+  words = call_words_.data();
+  slots = slot_places_.data();
+  interrupt = &interrupt_requested;
+  kernels = program.kernels.data();
+  is_interrupted = ask_interrupted;
+  grow = grow_slot;
+  call = run_call;
+  compute = compute_number;
+}
+
+// A write may replace memory that others hold, so all of it is there before addresses are taken.
+void FlowFrame::write_inputs() {
+  for (std::size_t i = 0; i < given_.size(); ++i)
+    if (program_.plan.written[i]) given_[i].tensor.storage()->writable_data();
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (program_.flow->values[i].type.is_number) {
+      input_words_[place++] = word_of(given_[i].number);
+      continue;
+    }
+    const Tensor& x = given_[i].tensor;
+    input_words_[place++] = base_of(*x.storage());
+    input_words_[place++] = x.offset().hint();
+    for (const Dim each : x.sizes()) input_words_[place++] = each.hint();
+    for (const Dim each : x.strides()) input_words_[place++] = each.hint();
+  }
+}
+
+FlowResult FlowFrame::run() {
+  const std::int64_t exit = program_.function(this);
+  if (exit < 0) throw InternalError("flow " + program_.flow->name + ": a step failed that cannot fail");
+  FlowResult result;
+  result.exit = static_cast<ExitId>(exit);
+  result.iterations = iterations;
+  std::map<ValueId, Tensor> made;
+  Reader reader(value_words_.data());
+  for (const Operand& each : program_.flow->exits[static_cast<std::size_t>(exit)].values) {
+    FlowValue& value = result.values.emplace_back(value_of(each, reader));
+    if (!value.tensor) continue;
+    const auto [found, is_new] = made.emplace(each.value, value.tensor);
+    if (!is_new) value.tensor = found->second;
+  }
+  return result;
+}
+
+// ---- Values ----
+
+FlowValue FlowFrame::value_of(const Operand& operand, Reader& reader) const {
+  FlowValue made;
+  if (operand.is_number() || program_.flow->type(operand.value).is_number) {
+    made.number = number_of_word(kind_of(*program_.flow, operand), reader.next());
+  } else {
+    made.tensor = tensor_of(operand.value, reader);
+  }
+  return made;
+}
+
+Tensor FlowFrame::tensor_of(ValueId id, Reader& reader) const {
+  const Type& type = program_.flow->type(id);
+  if (program_.plan.value(id).in_register) {
+    const std::int64_t origin = reader.next();
+    const std::int64_t element = reader.next();
+    if (origin > 0) return given_[static_cast<std::size_t>(origin - 1)].tensor;
+    Tensor made = Tensor::empty({}, type.dtype, Device{});
+    std::memcpy(made.raw_writable(), &element, size_of(type.dtype));
+    return made;
+  }
+  const void* const base = std::bit_cast<const void*>(reader.next());
+  Layout layout;
+  layout.offset = reader.next();
+  for (std::size_t d = 0; d < type.sizes.size(); ++d) layout.sizes.push_back(reader.next());
+  for (std::size_t d = 0; d < type.sizes.size(); ++d) layout.strides.push_back(reader.next());
+  for (const FlowValue& each : given_) {
+    const bool is_it = each.tensor && each.tensor.storage()->data() == base &&
+                       each.tensor.dtype() == type.dtype && each.tensor.layout() == layout;
+    if (is_it) return each.tensor;
+  }
+  return Tensor::from_storage(storage_at(base), std::move(layout), type.dtype);
+}
+
+Ref<Storage> FlowFrame::storage_at(const void* base) const {
+  for (const Ref<Storage>& each : slot_storages_)
+    if (each && each->data() == base) return each;
+  for (const FlowValue& each : given_)
+    if (each.tensor && each.tensor.storage()->data() == base) return each.tensor.storage();
+  throw InternalError("flow " + program_.flow->name + ": a tensor shows memory that is not there");
+}
+
+// ---- What the code asks ----
+
+std::int64_t FlowFrame::ask_interrupted(FlowRun*) { return interrupt_is_due() ? 1 : 0; }
+
+std::int64_t FlowFrame::grow_slot(FlowRun* run, std::int64_t slot, std::int64_t bytes) {
+  auto& self = *static_cast<FlowFrame*>(run);
+  const auto place = static_cast<std::size_t>(slot);
+  try {
+    self.slot_storages_[place] = nullptr;
+    self.slot_places_[place] = {};
+    Ref<Storage> made = Storage::create(Buffer::allocate(static_cast<std::size_t>(bytes), Device{}));
+    self.slot_places_[place] = {made->data(), bytes};
+    self.slot_storages_[place] = std::move(made);
+    return 1;
+  } catch (const OpError&) {
+    return 0;
+  }
+}
+
+std::int64_t FlowFrame::run_call(FlowRun* run, std::int64_t call) {
+  try {
+    return static_cast<FlowFrame*>(run)->carry_out(static_cast<std::size_t>(call)) ? 1 : 0;
+  } catch (const OpError&) {
+    return 0;
+  }
+}
+
+std::int64_t FlowFrame::compute_number(FlowRun* run, std::int64_t op, std::int64_t is_float) {
+  const DType kind = is_float != 0 ? DType::F64 : DType::I64;
+  const FlowNumber operands[] = {number_of_word(kind, run->words[0]), number_of_word(kind, run->words[1])};
+  const auto result = jit::compute(static_cast<NumberOp>(op), operands);
+  if (!result) return 0;
+  run->words[0] = word_of(*result);
+  return 1;
+}
+
+// ---- Calls of kernels ----
+
+bool FlowFrame::carry_out(std::size_t number) {
+  const FlowPlan::Called& called = program_.plan.calls[number];
+  const Node& node = program_.flow->blocks[static_cast<std::size_t>(called.block)].steps[called.step].node;
+  Reader reader(call_words_.data());
+  SmallVector<Tensor, 4> operands;
+  for (const Operand& each : node.operands) {
+    if (each.value == Operand::kAbsent) {
+      operands.push_back({});
+      continue;
+    }
+    const FlowValue value = value_of(each, reader);
+    operands.push_back(value.tensor ? value.tensor : to_tensor(value.number));
+  }
+  const Attrs attrs = attrs_of(number, node, reader);
+  const Inputs given{operands.data(), operands.size()};
+  if (node.writes()) {
+    if (has_overlap(operands[0].layout())) return false;
+    const HeldInterrupts whole;
+    run_eager_inplace(*node.op, given, attrs);
+    return true;
+  }
+  Tensors results = apply(node, given, attrs);
+  if (results.size() != node.outputs.size()) return false;
+  for (Tensor& each : results)
+    if (!keep(reader.next(), std::move(each), given)) return false;
+  return true;
+}
+
+Tensors FlowFrame::apply(const Node& node, Inputs operands, const Attrs& attrs) {
+  if (node.is_constant()) return {ops::clone(node.constant)};
+  Tensors results = run_eager(*node.op, operands, attrs);
+  if (node.form == Form::Copy) {
+    for (Tensor& each : results) each = ops::clone(each);
+  }
+  return results;
+}
+
+Attrs FlowFrame::attrs_of(std::size_t number, const Node& node, Reader& reader) const {
+  const FlowPlan::Called& called = program_.plan.calls[number];
+  const std::vector<std::string>& names = program_.plan.step(called.block, called.step).symbols;
+  if (names.empty()) return program_.attrs[number];
+  SymbolValues symbols;
+  for (const std::string& each : names) symbols.emplace(each, reader.next());
+  return evaluate(*node.op, node.attrs, symbols);
+}
+
+// Results are in memory of their own from its beginning on, where code writes without asking who holds it.
+// Where the kernel gave an operand's memory the program must know of it: the flow leaves.
+bool FlowFrame::keep(std::int64_t slot, Tensor made, Inputs operands) {
+  for (const Tensor& each : operands)
+    if (each && shares_storage(each, made)) return false;
+  const bool is_own =
+      made.is_contiguous() && same(made.offset(), 0) && made.storage()->buffer()->ref_count() == 1;
+  if (!is_own) made = ops::clone(made);
+  const auto place = static_cast<std::size_t>(slot);
+  slot_storages_[place] = made.storage();
+  slot_places_[place] = {made.storage()->data(), static_cast<std::int64_t>(made.storage()->bytes())};
+  return true;
+}
+
+}  // namespace kiln::jit

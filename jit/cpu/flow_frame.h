@@ -1,0 +1,55 @@
+// Owns one run of a flow's code: its memory, what it asks of the program, and the values that it leaves with.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "jit/cpu/flow_plan.h"
+#include "jit/cpu/object.h"
+#include "jit/llvm/flow_run.h"
+
+namespace kiln::jit {
+
+// What all runs share.
+struct FlowProgram {
+  std::shared_ptr<const FlowGraph> flow;
+  FlowPlan plan;
+  std::shared_ptr<Code> code;
+  std::int64_t (*function)(FlowRun* run) = nullptr;
+  std::vector<cpu::BlockKernel> kernels;
+  std::vector<Attrs> attrs;  // by call, where they follow no symbols
+  std::size_t input_words = 0, value_words = 0, call_words = 0;
+};
+
+class FlowFrame : public FlowRun {
+ public:
+  // Throws OpError where a tensor cannot be written.
+  FlowFrame(const FlowProgram& program, std::span<const FlowValue> given);
+  FlowResult run();
+
+ private:
+  static std::int64_t ask_interrupted(FlowRun* run);
+  static std::int64_t grow_slot(FlowRun* run, std::int64_t slot, std::int64_t bytes);
+  static std::int64_t run_call(FlowRun* run, std::int64_t call);
+  static std::int64_t compute_number(FlowRun* run, std::int64_t op, std::int64_t is_float);
+
+  class Reader;  // of words
+  void write_inputs();
+  bool carry_out(std::size_t number);
+  Tensors apply(const Node& node, Inputs operands, const Attrs& attrs);
+  Attrs attrs_of(std::size_t number, const Node& node, Reader& reader) const;
+  bool keep(std::int64_t slot, Tensor made, Inputs operands);
+  FlowValue value_of(const Operand& operand, Reader& reader) const;
+  Tensor tensor_of(ValueId id, Reader& reader) const;
+  Ref<Storage> storage_at(const void* base) const;
+
+  const FlowProgram& program_;
+  std::span<const FlowValue> given_;
+  std::vector<std::int64_t> input_words_, value_words_, call_words_;
+  std::vector<FlowSlot> slot_places_;
+  std::vector<Ref<Storage>> slot_storages_;
+};
+
+}  // namespace kiln::jit

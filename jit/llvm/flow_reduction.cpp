@@ -1,0 +1,99 @@
+// Reductions in flows as loops in the documented order.
+#include <optional>
+
+#include "jit/llvm/flow_lanes.h"
+#include "jit/llvm/flow_row_limits.h"
+#include "jit/llvm/flow_rows.h"
+#include "jit/llvm/flow_space.h"
+#include "jit/llvm/scalar_names.h"
+#include "jit/llvm/vector_steps.h"
+#include "jit/llvm/vector_types.h"
+#include "tensor/compute.h"
+
+namespace kiln::jit {
+namespace {
+
+// What goes into one element of the result, as one line; and the dimensions around it.
+struct Sequences {
+  llvm::Value* count;
+  llvm::Value* stride;
+  FlowTensor outer;  // the first elements of all sequences
+};
+
+// Nothing where a sequence is no line.
+std::optional<Sequences> sequences_of(FlowEmitter& emit, const FlowTensor& x, const std::vector<bool>& dims) {
+  Sequences made{emit.int_value(1), emit.int_value(1), x};
+  made.outer.sizes.clear();
+  made.outer.strides.clear();
+  bool is_line = false;
+  for (std::size_t dim = x.rank(); dim-- > 0;) {
+    if (!dims[dim]) {
+      made.outer.sizes.insert(made.outer.sizes.begin(), x.sizes[dim]);
+      made.outer.strides.insert(made.outer.strides.begin(), x.strides[dim]);
+    } else if (!is_line) {
+      made.count = x.sizes[dim];
+      made.stride = x.strides[dim];
+      is_line = true;
+    } else if (!FlowLine::is_number(x.sizes[dim], 1)) {
+      if (!goes_on(x.strides[dim], made.count, made.stride)) return std::nullopt;
+      made.count = emit.build().CreateMul(x.sizes[dim], made.count);
+    }
+  }
+  return made;
+}
+
+// The result without dimensions that were reduced and kept.
+FlowTensor outer_of(const FlowTensor& result, const std::vector<bool>& dims) {
+  if (result.rank() != dims.size()) return result;
+  FlowTensor outer = result;
+  outer.sizes.clear();
+  outer.strides.clear();
+  for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+    if (dims[dim]) continue;
+    outer.sizes.push_back(result.sizes[dim]);
+    outer.strides.push_back(result.strides[dim]);
+  }
+  return outer;
+}
+
+}  // namespace
+
+llvm::Value* reduction_fits(const FlowRow& row) {
+  FlowEmitter& emit = row.emit;
+  const FlowTensor& x = row.operands[0];
+  const DType result = emit.flow().type(row.step.node.outputs[0]).dtype;
+  const bool is_total = row.plan.combine == cpu::Combine::Sum || row.plan.combine == cpu::Combine::Prod;
+  const bool is_plain =
+      result == (is_total && combining_compute(x.dtype) == Compute::I64 ? DType::I64 : x.dtype);
+  if (!is_plain || x.element != nullptr) return nullptr;
+  const auto sequences = sequences_of(emit, x, row.plan.dims);
+  if (!sequences) return nullptr;
+  llvm::IRBuilder<>& build = emit.build();
+  llvm::Value* const is_block = build.CreateICmpSLE(sequences->count, emit.int_value(kReductionBlock));
+  return build.CreateAnd(is_block, build.CreateICmpSLE(emit.count(x), emit.int_value(kMostRowElements)));
+}
+
+void emit_reduction(const FlowRow& row) {
+  FlowEmitter& emit = row.emit;
+  const FlowTensor& x = row.operands[0];
+  const Sequences sequences = *sequences_of(emit, x, row.plan.dims);
+  const Compute compute = combining_compute(x.dtype);
+  const Reduction reduction{.combine = row.plan.combine, .accumulator = dtype_of(compute)};
+  VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
+  const FlowTensor result = outer_of(row.result, row.plan.dims);
+  FlowSpace space(emit, sequences.outer.sizes);
+  space.add(result);
+  space.add(sequences.outer);
+  space.simplify();
+  space.each_place([&](const std::vector<llvm::Value*>& places) {
+    const FlowLine line{x.dtype, places[1], sequences.stride, nullptr};
+    llvm::Value* const total =
+        combine_line(emit, reduction, sequences.count, [&](llvm::Value* index, llvm::Value* rest) {
+          return steps.in({load_elements(emit, line, index, rest), x.dtype}, compute);
+        });
+    llvm::Value* const element = emit.scalars().narrowed(total, compute, result.dtype);
+    emit.build().CreateAlignedStore(element, places[0], llvm::Align(bytes_of(result.dtype)));
+  });
+}
+
+}  // namespace kiln::jit

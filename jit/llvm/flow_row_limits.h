@@ -1,0 +1,15 @@
+// Owns up to which sizes steps of a flow are loops in its machine code.
+#pragma once
+
+#include "jit/llvm/flow_rows.h"
+
+namespace kiln::jit {
+
+// Elements, or multiply-adds, from which kernels share work among threads.
+inline constexpr std::int64_t kMostRowElements = 1 << 15;
+
+// `fits` of reductions, and of products.
+llvm::Value* reduction_fits(const FlowRow& row);
+llvm::Value* product_fits(const FlowRow& row);
+
+}  // namespace kiln::jit
