@@ -107,7 +107,10 @@ class Keeping {
 
   void begin() {
     for (std::size_t i = 0; i < flow_.inputs.size(); ++i) make_gradient(static_cast<ValueId>(i), Node{});
-    for (const ValueId id : asked_.wanted) push({Kind::Gradient, id}, record_.begin);
+    for (const ValueId id : asked_.wanted) {
+      note_symbols(flow_.type(id).sizes);
+      push({Kind::Gradient, id}, record_.begin);
+    }
   }
   void make_gradient(ValueId id, const Node& like) {
     if (!activity_.is_active(id) || activity_.root(id) != id || !activity_.is_in_memory(id)) return;
