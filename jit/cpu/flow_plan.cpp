@@ -48,6 +48,7 @@ class Planner {
     }
     number_kernels();
     plan_memory(plan_);
+    plan_fusion(plan_);
     return std::move(plan_);
   }
 
