@@ -25,7 +25,7 @@ const std::string* lone_symbol(Dim size) {
 
 class Planner {
  public:
-  explicit Planner(const FlowGraph& flow) : flow_(flow) {
+  Planner(const FlowGraph& flow, InputMemory inputs) : flow_(flow), inputs_(inputs) {
     plan_.flow = &flow;
     plan_.values.resize(flow.values.size());
   }
@@ -47,7 +47,7 @@ class Planner {
       }
     }
     number_kernels();
-    plan_memory(plan_);
+    plan_memory(plan_, inputs_);
     plan_fusion(plan_);
     return std::move(plan_);
   }
@@ -247,16 +247,17 @@ class Planner {
   }
 
   const FlowGraph& flow_;
+  InputMemory inputs_;
   FlowPlan plan_;
 };
 
 }  // namespace
 
-FlowPlan plan_flow(const FlowGraph& flow) {
+FlowPlan plan_flow(const FlowGraph& flow, InputMemory inputs) {
   // Rules ask the scope what depends on symbols. The steps' guards say where the answers hold.
   const SizeScope scope(flow.hints, SizeScope::kAnyInt);
   try {
-    return Planner(flow).run();
+    return Planner(flow, inputs).run();
   } catch (const OpError& error) {
     throw NoFlowCode{error.message()};
   }

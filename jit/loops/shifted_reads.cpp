@@ -155,7 +155,9 @@ class Finder {
     read.saved = bytes < limits.passing.near_bytes  ? limits.passing.near
                  : bytes < limits.passing.far_bytes ? limits.passing.far
                                                     : limits.passing.memory;
-    if (boxes * work > limits.work || loads.size() > limits.values / 3 * 2)
+    // The nodes that read it have other operands, too.
+    const std::size_t most_loads = limits.values * 2 / 3;
+    if (boxes * work > limits.work || loads.size() > most_loads)
       read.why_not = "a kernel that computes each of them would be too large";
   }
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
+#include <set>
 
 #include "jit/loops/shifted_reads.h"
 #include "jit/passes/passes.h"
@@ -17,6 +17,9 @@ class Inliner {
  public:
   Inliner(const Graph& graph, std::vector<ShiftedRead> reads)
       : graph_(graph), producers_(graph.producers()), reads_(std::move(reads)), rewriter_(graph) {
+    for (const Operand& each : graph.outputs) kept_.insert(each.value);
+    kept_.insert(graph.saved.begin(), graph.saved.end());
+    for (const Effect& each : graph.effects) kept_.insert({each.value, each.input});
     const std::vector<std::string> names = value_names(graph);
     for (const ShiftedRead& each : reads_) {
       by_value_[each.value] = &each;
@@ -28,7 +31,8 @@ class Inliner {
   Graph run() {
     for (const Node& node : graph_.nodes) {
       rewriter_.copy(node);
-      if (!is_box(graph_, node)) continue;
+      // Results stay apart, however alike they are.
+      if (!is_box(graph_, node) || kept_.contains(node.outputs[0])) continue;
       const Box box = box_of(graph_, producers_, node.outputs[0]);
       const auto found = by_value_.find(box.base);
       // Equal boxes are one load, however the program wrote them.
@@ -75,6 +79,7 @@ class Inliner {
   std::vector<int> producers_;
   std::vector<ShiftedRead> reads_;
   std::map<ValueId, const ShiftedRead*> by_value_;
+  std::set<ValueId> kept_;       // for the graph's caller
   std::map<Box, ValueId> made_;  // by what it shows in the graph
   Rewriter rewriter_;
 };
@@ -95,6 +100,7 @@ std::vector<ShiftedRead> last_that_pay(std::vector<ShiftedRead> reads) {
 }  // namespace
 
 Graph inline_shifted(Graph graph) {
+  if (!graph.is_functional() || graph.stage == Stage::Fused) return graph;
   constexpr int kMostRounds = 8;  // stencils of stencils that are found in one graph
   for (int round = 0; round < kMostRounds; ++round) {
     std::vector<ShiftedRead> chosen = last_that_pay(shifted_reads(graph));
