@@ -52,6 +52,7 @@ class Planner {
     }
     number_kernels();
     plan_memory(plan_, inputs_);
+    plan_fusion(plan_);
     return std::move(plan_);
   }
 

@@ -34,6 +34,8 @@ struct FlowStepPlan {
   Kind kind = Kind::Call;
   // Pointwise or Copy of operands without dimensions, whose result has none either.
   bool of_elements = false;
+  // Its only reader computes the elements where it reads them, unless it is a call there.
+  bool deferred = false;
   NumberOp number{};
   // Op, arithmetic, parameters and the dtype of the result, of a step that writes that of its target; `index`
   // is its place among the eager kernels that a run has. Not 0 as `failure`: the function may refuse

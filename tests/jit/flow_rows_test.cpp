@@ -252,3 +252,27 @@ TEST_CASE("products of a column and a row keep the sign of zeros", "[jit][flow][
                   make({k, 3}, DType::F32, [](std::int64_t) { return 0.0; })});
   }
 }
+
+TEST_CASE("results that are read once are computed by their readers", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F64, DType::F16, DType::I32}) {
+    const Both both =
+        block_of({{dtype, {kN}}, {dtype, {kN}}, {dtype, {kM, kN}}}, [&](FlowBuilder& b, const Ids& in) {
+          const auto product = [&](ValueId x, ValueId y) { return b.step("mul", {of(x), of(y)}); };
+          const ValueId squares = b.step("sum", {of(product(in[0], in[0]))});
+          const ValueId rows = b.step("add", {of(product(in[1], in[0])), of(in[2])});
+          const ValueId backwards = b.step("flip", {of(in[0])}, {{"dims", Dims{0}}});
+          const ValueId chain = b.step("sub", {of(product(backwards, in[1])), of_int(2)});
+          b.write("add", {of(in[0]), of(product(in[1], b.step("neg", {of(in[0])})))});
+          const ValueId turned = b.step("flip", {of(in[0])}, {{"dims", Dims{0}}});
+          b.write("add", {of(in[0]), of(product(turned, in[1]))});
+          const ValueId before = slice(b, in[1], 0, 0, kN - 1), after = slice(b, in[1], 0, 1, kN);
+          b.write("add", {of(after), of(product(before, before))});
+          const ValueId least = b.step("lt", {of(in[0]), of(in[1])});
+          const ValueId chosen = b.step("where", {of(least), of(product(in[0], in[1])), of(in[0])});
+          const ValueId longest = b.step("amax", {of(b.step("cast", {of(chosen)}, {{"dtype", DType::F32}}))});
+          return Ids{squares, rows, chain, longest};
+        });
+    for (const std::int64_t n : {1, 2, 16, 33, 100, 5000})
+      both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2), any_of({2, n}, dtype, 3)});
+  }
+}
