@@ -41,7 +41,8 @@ class SourceWriter {
   }
 
   std::string text() {
-    const std::string head = fmt::format("fn {}({}) {{\n", function_name(), fmt::join(parameters(), ", "));
+    const std::string name = function_name();  // the first to choose a name
+    const std::string head = fmt::format("fn {}({}) {{\n", name, fmt::join(parameters(), ", "));
     take_bound();
     for (const SizeGuard& each : given_.graph.size_guards) check(each);
     for (const jit::Node& node : graph_.nodes) apply(node);
@@ -275,7 +276,7 @@ std::string graph_source(const GraphValue& value, const Module& prelude) {
         fmt::format(
             "graph {} applies `{}`, a function with a derivative of its own, which source of ops cannot say",
             value.graph.name, customs.front()->name()),
-        "the joint graph has the steps of both its parts: `graph(f, …, stage=\"joint\")`");
+        "the text of the graph has its bodies: `parse_graph(str(g))` is the graph again");
   return SourceWriter(value, prelude).text();
 }
 
