@@ -27,6 +27,8 @@ OnnxValue triangle_by_places(const OnnxApplication& app, const OnnxValue& diagon
   const OnnxValue rows = app.unsqueeze(counted(app, sizes[sizes.size() - 2]), {1});
   const OnnxValue apart = app.node("Sub", {counted(app, sizes.back()), rows});
   const OnnxValue is_kept = app.node(is_upper ? "GreaterOrEqual" : "LessOrEqual", {apart, diagonal});
+  // Runtimes choose no bools.
+  if (app.result().dtype == DType::Bool) return app.node("And", {is_kept, app.input(0)});
   return app.node("Where", {is_kept, app.input(0), app.scalar(0, app.result().dtype)});
 }
 
