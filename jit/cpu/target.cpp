@@ -12,7 +12,7 @@ namespace kiln::jit {
 namespace {
 
 constexpr KernelLimits kLimits{
-    .work = 2048,             // the code fits the first cache,
+    .work = 8192,             // the code fits the first cache,
     .values = 24,             // and the places of tensors the registers
     .kept_bytes = 32 * 1024,  // of a near cache
     // Larger products do not stay in a near cache until the next node reads them.
