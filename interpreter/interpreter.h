@@ -32,8 +32,7 @@ struct Options {
   // The share of the program's time that may go into captures of what becomes hot; and whether it is given up
   // again where it takes longer than the interpreter. 0: nothing depends on time.
   double capture_share = 0;
-  // Loops run as flow graphs where these become machine code; with this they also do step by step, which is
-  // slow: for tests.
+  // Loops that run as flow graphs do so step by step instead of as machine code: for tests.
   bool evaluates_flows = false;
   // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.
   bool keeps_frames = false;

@@ -19,12 +19,13 @@ namespace kiln::ort {
 inline constexpr int kSocket = 3;  // of the program, when it starts
 
 enum class Request : std::uint8_t {
-  Model,      // path -> count of constants, names of functions
+  Model,      // path -> count of constants, names of functions, each with: does it infer shapes?
   Addresses,  // addresses by constant -> the bytes of the model
   Forward,    // name, is_training, arguments -> context (0: none), results
   Backward,   // context, gradients by result -> gradients by argument
   Free,       // context ->
   Live,       // -> count of contexts
+  Shapes,     // name, constants, types of tensors -> types of results
 };
 enum class Answer : std::uint8_t { Error, Done };  // an error is followed by its text
 enum class Kind : std::uint8_t { None, Tensor, Constant, Kept };
@@ -48,6 +49,10 @@ class Writer {
   Writer& text(std::string_view value) {
     put(std::uint64_t{value.size()});
     bytes_ += value;
+    return *this;
+  }
+  Writer& raw(std::string_view bytes) {
+    bytes_ += bytes;
     return *this;
   }
   Writer& tensor(const WireTensor& value) {

@@ -11,6 +11,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
+#include "jit/passes/run_recipe.h"
 #include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
@@ -60,9 +61,10 @@ class Arrival {
   }
 
   std::optional<Next> hit(FlowEntry& entry, const FlowInputs& inputs) {
+    ++place_.hits;
+    follow_outer();
     if (!checking() || shadow::active()) return run(entry, inputs);
-    const bool is_due = std::has_single_bit(static_cast<std::uint64_t>(++place_.hits));
-    if (!is_due) return std::nullopt;
+    if (!std::has_single_bit(static_cast<std::uint64_t>(place_.hits))) return std::nullopt;
     const Region region{vm_.frame(), loop_.top, loop_.end};
     const auto tell = [&](const std::string& difference) {
       tell_difference(vm_.interpreter(), "the loop " + entry.loop.graph->name, difference);
@@ -71,7 +73,6 @@ class Arrival {
   }
 
   Next run(FlowEntry& entry, const FlowInputs& inputs) {
-    ++place_.hits;
     if (is_time_for_trial()) place_.trial.emplace().arrive();
     Frame* const frame = vm_.frame();
     const FlowRun done = run_flow(vm_, entry, inputs);
@@ -80,7 +81,6 @@ class Arrival {
       place_.trial->arrive();
     }
     count_short(entry, done);
-    follow_outer();
     vm_.check_interrupt();
     // The instruction that the flow could not do is the interpreter's. Elsewhere other marks may stand.
     return frame->place() == loop_.top ? Next::Interpret : Next::Dispatch;
@@ -151,9 +151,17 @@ class Arrival {
                                reading.span.file->locate(reading.span.begin).line));
       return false;
     }
-    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty())
-      throw InternalError("the flow graph of " + reading.flow->graph->name + " is wrong: " + fault + "\n" +
-                          jit::to_string(*reading.flow->graph));
+    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
+      const std::string graph = jit::to_string(*reading.flow->graph);
+      if (jit::verifies_passes()) throw InternalError("a flow graph is wrong: " + fault + "\n" + graph);
+      failed("its flow graph is wrong, which is a mistake of Kiln: " + fault);
+      return false;
+    }
+    if (vm_.interpreter().options().evaluates_flows) {
+      std::unique_ptr<jit::RunnableFlow> run = jit::evaluated(reading.flow->graph);
+      add(std::move(*reading.flow), "step by step", std::move(run), 0);
+      return true;
+    }
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
     return take_pending();
   }
@@ -168,21 +176,20 @@ class Arrival {
     if (place_.pending == nullptr || !place_.pending->is_ready()) return false;
     const std::unique_ptr<PendingFlow> pending = std::move(place_.pending);
     jit::CompiledFlow code = pending->take_code();
-    auto entry = std::make_unique<FlowEntry>();
-    entry->loop = pending->take_loop();
-    entry->form = "machine code";
-    entry->run = std::move(code.run);
-    entry->code_bytes = code.code_bytes;
-    if (!entry->run && vm_.interpreter().options().evaluates_flows) {
-      entry->form = "step by step";
-      entry->run = jit::evaluated(entry->loop.graph);
-    }
-    if (!entry->run) {
+    if (!code.run) {
       failed(std::move(code.reason));
       return false;
     }
-    place_.entries.push_back(std::move(entry));
+    add(pending->take_loop(), "machine code", std::move(code.run), code.code_bytes);
     return true;
+  }
+  void add(LoopFlow loop, std::string form, std::unique_ptr<jit::RunnableFlow> run, std::size_t bytes) {
+    auto entry = std::make_unique<FlowEntry>();
+    entry->loop = std::move(loop);
+    entry->form = std::move(form);
+    entry->run = std::move(run);
+    entry->code_bytes = bytes;
+    place_.entries.push_back(std::move(entry));
   }
 
   Vm& vm_;

@@ -189,4 +189,12 @@ std::shared_ptr<const jit::ProgramCall> program_call(Interpreter& interpreter, c
   return call;
 }
 
+std::vector<jit::HookType> inferred_shapes(Interpreter& interpreter, const Value& autograd,
+                                           const jit::HookNode& node,
+                                           const std::vector<jit::HookType>& given) {
+  const Value* hook = autograd.as<StructType>().method("infer_shape");
+  if (hook == nullptr) throw OpError(ErrorKind::Value, node.name + " has no infer_shape");
+  return infer_shape_hook(interpreter, *hook)(node, given);
+}
+
 }  // namespace kiln::interp::host

@@ -19,4 +19,10 @@ std::string qualified_name(Interpreter& interpreter, const Value& autograd);
 std::shared_ptr<const jit::ProgramCall> program_call(Interpreter& interpreter, const Value& autograd,
                                                      const capture::Application& application);
 
+// The types of the results that the function's `infer_shape` tells. Throws OpError (Value) where it has none,
+// and what the hook raises.
+std::vector<jit::HookType> inferred_shapes(Interpreter& interpreter, const Value& autograd,
+                                           const jit::HookNode& node,
+                                           const std::vector<jit::HookType>& given);
+
 }  // namespace kiln::interp::host

@@ -1,5 +1,6 @@
 // Owns flows as machine code: makes it, and runs it.
 #include <algorithm>
+#include <optional>
 
 #include "jit/cpu/compiler.h"
 #include "jit/cpu/flow_frame.h"
@@ -49,19 +50,31 @@ void fill_calls(FlowProgram& program) {
   }
 }
 
+FlowProgram make_program(std::shared_ptr<const FlowGraph> flow, InputMemory inputs) {
+  FlowProgram program;
+  program.plan = plan_flow(*flow, inputs);
+  program.flow = std::move(flow);
+  count_words(program);
+  fill_calls(program);
+  program.code = Code::load(emit_flow_with_llvm(program.plan));
+  program.function = reinterpret_cast<std::int64_t (*)(FlowRun*)>(program.code->find(kFlowSymbol));
+  return program;
+}
+
 class FlowCode final : public RunnableFlow {
  public:
   explicit FlowCode(FlowProgram program) : program_(std::move(program)) {}
 
   FlowResult run(std::span<const FlowValue> inputs) override {
-    if (!holds(inputs)) return evaluated(program_.flow)->run(inputs);
-    return FlowFrame(program_, inputs).run();
+    if (are_apart(inputs)) return FlowFrame(program_, inputs).run();
+    // Made when it is first needed.
+    if (!of_any_) of_any_ = make_program(program_.flow, InputMemory::Any);
+    return FlowFrame(*of_any_, inputs).run();
   }
   std::size_t bytes() const { return program_.code->bytes(); }
 
  private:
-  // What is kept in a register is read once: another input that is written must not share its memory.
-  bool holds(std::span<const FlowValue> inputs) const {
+  bool are_apart(std::span<const FlowValue> inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!program_.plan.values[i].in_register) continue;
       for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -72,6 +85,7 @@ class FlowCode final : public RunnableFlow {
   }
 
   FlowProgram program_;
+  std::optional<FlowProgram> of_any_;
 };
 
 }  // namespace
@@ -79,14 +93,7 @@ class FlowCode final : public RunnableFlow {
 CompiledFlow compile_flow(std::shared_ptr<const FlowGraph> flow) {
   CompiledFlow made;
   try {
-    FlowProgram program;
-    program.plan = plan_flow(*flow);
-    program.flow = std::move(flow);
-    count_words(program);
-    fill_calls(program);
-    program.code = Code::load(emit_flow_with_llvm(program.plan));
-    program.function = reinterpret_cast<std::int64_t (*)(FlowRun*)>(program.code->find(kFlowSymbol));
-    auto code = std::make_unique<FlowCode>(std::move(program));
+    auto code = std::make_unique<FlowCode>(make_program(std::move(flow), InputMemory::Apart));
     made.code_bytes = code->bytes();
     made.run = std::move(code);
   } catch (const NoFlowCode& error) {

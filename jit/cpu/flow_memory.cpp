@@ -9,8 +9,8 @@ namespace {
 
 class MemoryPlanner {
  public:
-  explicit MemoryPlanner(FlowPlan& plan)
-      : plan_(plan), flow_(*plan.flow), shown_(memory_shown(flow_)), liveness_(flow_) {}
+  MemoryPlanner(FlowPlan& plan, InputMemory inputs)
+      : plan_(plan), inputs_(inputs), flow_(*plan.flow), shown_(memory_shown(flow_)), liveness_(flow_) {}
 
   void run() {
     find_written();
@@ -45,7 +45,8 @@ class MemoryPlanner {
   // ---- Registers ----
 
   void choose_registers() {
-    for (std::size_t i = 0; i < flow_.inputs.size(); ++i) propose(static_cast<ValueId>(i), !plan_.written[i]);
+    for (std::size_t i = 0; i < flow_.inputs.size(); ++i)
+      propose(static_cast<ValueId>(i), inputs_ == InputMemory::Apart && !plan_.written[i]);
     for (const FlowBlock& block : flow_.blocks) {
       for (const ValueId each : block.parameters) propose(each, true);
     }
@@ -120,6 +121,7 @@ class MemoryPlanner {
   }
 
   FlowPlan& plan_;
+  InputMemory inputs_;
   const FlowGraph& flow_;
   std::vector<ValueSet> shown_;
   FlowLiveness liveness_;
@@ -127,6 +129,6 @@ class MemoryPlanner {
 
 }  // namespace
 
-void plan_memory(FlowPlan& plan) { MemoryPlanner(plan).run(); }
+void plan_memory(FlowPlan& plan, InputMemory inputs) { MemoryPlanner(plan, inputs).run(); }
 
 }  // namespace kiln::jit

@@ -5,6 +5,7 @@
 #include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/ops/reduced.h"
 #include "tensor/size_expression.h"
 
 namespace kiln::jit {
@@ -24,7 +25,7 @@ const std::string* lone_symbol(Dim size) {
 
 class Planner {
  public:
-  explicit Planner(const FlowGraph& flow) : flow_(flow) {
+  Planner(const FlowGraph& flow, InputMemory inputs) : flow_(flow), inputs_(inputs) {
     plan_.flow = &flow;
     plan_.values.resize(flow.values.size());
   }
@@ -46,7 +47,7 @@ class Planner {
       }
     }
     number_kernels();
-    plan_memory(plan_);
+    plan_memory(plan_, inputs_);
     return std::move(plan_);
   }
 
@@ -103,13 +104,35 @@ class Planner {
     } else if (const auto* reduce = node.op->lowering.as<lowering::Reduce>()) {
       made.kind = Kind::Reduce;
       made.combine = reduce->combine;
-    } else if (node.op->lowering.as<lowering::Fill>() != nullptr) {
+      made.dims = marked(ops::reduced_dims(to_attrs(*node.op, node.attrs), rank_of(node.operands[0])),
+                         rank_of(node.operands[0]));
+    } else if (const auto* fill = node.op->lowering.as<lowering::Fill>()) {
       made.kind = Kind::Fill;
-    } else if (node.op->products != nullptr) {
+      made.filled = fill->number;
+    } else if (node.op == &core_ops().flip && !jit::has_symbols(node.attrs)) {
+      made.kind = Kind::Copy;
+      made.dims = flipped_dims(node);
+    } else if (node.op->decompose == core_ops().matmul.decompose) {
       made.kind = Kind::Product;
     }
     made.of_elements = (made.kind == Kind::Pointwise || made.kind == Kind::Copy) && is_of_elements(node);
     return made;
+  }
+
+  int rank_of(const Operand& operand) const {
+    return operand.is_value() ? static_cast<int>(flow_.type(operand.value).sizes.size()) : 0;
+  }
+  static std::vector<bool> marked(const Dims& dims, int rank) {
+    std::vector<bool> marks(static_cast<std::size_t>(rank));
+    for (const std::int64_t each : dims) marks[static_cast<std::size_t>(each)] = true;
+    return marks;
+  }
+
+  std::vector<bool> flipped_dims(const Node& node) const {
+    const int rank = rank_of(node.operands[0]);
+    Dims dims = std::get<Dims>(node.attr("dims"));
+    for (Dim& each : dims) each = wrap_dim(each, rank, node.op->name());
+    return marked(dims, rank);
   }
 
   // Does it give the elements of its last operand, converted? So do all rows with the rule of `copy` that
@@ -178,12 +201,18 @@ class Planner {
       has_number = has_number || of.is_number;
       if (static_cast<int>(i) != row.mask) types.push_back({of.dtype, of.is_number, !of.sizes.empty()});
     }
-    if (only_numbers || jit::has_symbols(node.attrs)) return;
+    if (only_numbers || jit::has_symbols(node.attrs) || casts_to_bool(row, types)) return;
     const DType promoted =
         fill_application(*node.op, to_attrs(*node.op, node.attrs), types, only_numbers, made.application);
     if (has_number && numbers_must_fit(row, promoted)) return;  // which the kernel checks
     if (node.writes()) made.application.dtype = flow_.type(node.outputs[0]).dtype;
     made.kind = Kind::Pointwise;
+  }
+  // As kiln::casts_to_bool: operands that are floats become bools first.
+  static bool casts_to_bool(const Pointwise& row, std::span<const OperandType> types) {
+    return row.rule == TypeRule::First && types[0].dtype == DType::Bool &&
+           std::any_of(types.begin(), types.end(),
+                       [](const OperandType& each) { return is_float(each.dtype); });
   }
   Type type_of(const Operand& operand) const {
     if (operand.is_value()) return flow_.type(operand.value);
@@ -217,16 +246,17 @@ class Planner {
   }
 
   const FlowGraph& flow_;
+  InputMemory inputs_;
   FlowPlan plan_;
 };
 
 }  // namespace
 
-FlowPlan plan_flow(const FlowGraph& flow) {
+FlowPlan plan_flow(const FlowGraph& flow, InputMemory inputs) {
   // Rules ask the scope what depends on symbols. The steps' guards say where the answers hold.
   const SizeScope scope(flow.hints, SizeScope::kAnyInt);
   try {
-    return Planner(flow).run();
+    return Planner(flow, inputs).run();
   } catch (const OpError& error) {
     throw NoFlowCode{error.message()};
   }

@@ -86,7 +86,7 @@ struct FlowBlock {
   std::vector<FlowStep> steps;
   FlowEnd end;
   // Some jump to it goes backwards. Each time that it begins, the flow asks whether the program was
-  // interrupted, and then leaves by this exit.
+  // interrupted, and then leaves by this exit, if there is one.
   bool begins_loop = false;
   ExitId interrupted = kCannotFail;
 };

@@ -76,7 +76,8 @@ class Printer {
     const FlowBlock& block = flow_.blocks[at];
     std::string text = fmt::format("block {}", at);
     if (!block.parameters.empty()) text += "(" + declared(block.parameters) + ")";
-    if (block.begins_loop) text += fmt::format(" begins a loop, interrupted: exit {}", block.interrupted);
+    if (block.begins_loop) text += " begins a loop";
+    if (block.interrupted != kCannotFail) text += fmt::format(", interrupted: exit {}", block.interrupted);
     line(text + ":");
     for (const FlowStep& each : block.steps) line("  " + step(each), each.node.place);
     line("  " + end(block.end), block.end.place);

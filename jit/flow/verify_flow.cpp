@@ -4,6 +4,7 @@
 #include <set>
 
 #include "jit/flow/flow_names.h"
+#include "jit/flow/flow_stack.h"
 #include "jit/graph/text.h"
 #include "jit/shape_rules.h"
 
@@ -135,7 +136,7 @@ class Checker {
     const FlowBlock& block = flow_.blocks[b];
     Defined defined = at_beginning_[b];
     for (const ValueId id : block.parameters) defined[static_cast<std::size_t>(id)] = true;
-    if (block.begins_loop) exit(block.interrupted, defined);
+    if (block.interrupted != kCannotFail) exit(block.interrupted, defined);
     for (const FlowStep& each : block.steps) {
       step(each, defined);
       for (const ValueId id : each.node.outputs) defined[static_cast<std::size_t>(id)] = true;
@@ -159,6 +160,7 @@ class Checker {
   }
 
   void types(const Node& node) const {
+    if (node.op == &pop_op()) return;  // its value states the type
     Inferred inferred;
     try {
       inferred = infer_types(types_, node);

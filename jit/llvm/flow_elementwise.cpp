@@ -49,12 +49,13 @@ FlowSpace space_of(const FlowRow& row, std::span<const FlowTensor> operands) {
 void emit_elementwise(const FlowRow& row) {
   FlowEmitter& emit = row.emit;
   const Instruction& application = row.plan.application;
-  const int mask = application.op->pointwise->mask;
+  const Pointwise& function = *application.op->pointwise;
+  const DType made = function.rule == TypeRule::Predicate ? DType::Bool : application.dtype;
   VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
   space_of(row, row.operands).each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
     std::vector<Read> reads;
     for (std::size_t k = 1; k < lines.size(); ++k) {
-      const bool is_mask = static_cast<int>(k) - 1 == mask;
+      const bool is_mask = static_cast<int>(k) - 1 == function.mask;
       reads.push_back(read_of(emit, steps, lines[k], is_mask ? nullptr : &application.compute));
     }
     each_vector(emit, count, [&](llvm::Value* index, llvm::Value* rest) {
@@ -62,18 +63,18 @@ void emit_elementwise(const FlowRow& row) {
       for (const Read& each : reads) elements.push_back(elements_of(emit, each, index, rest));
       const auto kernel = static_cast<std::size_t>(application.index);
       const BodyCalls::Result result = steps.apply(application, kernel, elements);
-      if (application.failure != 0)
+      if (application.failure >= 0)
         emit.leave_if(emit.build().CreateICmpNE(result.bad, emit.build().getInt32(0)), row.step.exit);
-      store_elements(emit, lines[0], index, rest,
-                     steps.converted({result.value, application.dtype}, row.result.dtype));
+      store_elements(emit, lines[0], index, rest, steps.converted({result.value, made}, row.result.dtype));
     });
   });
 }
 
-void emit_copy(const FlowRow& row) {
+namespace {
+
+void copy_from(const FlowRow& row, const FlowTensor& from) {
   FlowEmitter& emit = row.emit;
   VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
-  const FlowTensor& from = row.operands.back();
   space_of(row, {&from, 1}).each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
     const Read read = read_of(emit, steps, lines[1], nullptr);
     each_vector(emit, count, [&](llvm::Value* index, llvm::Value* rest) {
@@ -83,7 +84,30 @@ void emit_copy(const FlowRow& row) {
   });
 }
 
-// The number is an operand.
-void emit_fill(const FlowRow& row) { emit_copy(row); }
+// From the last element on along these dimensions.
+FlowTensor backwards(FlowEmitter& emit, FlowTensor x, const std::vector<bool>& dims) {
+  llvm::IRBuilder<>& build = emit.build();
+  for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+    if (!dims[dim]) continue;
+    llvm::Value* const last = build.CreateSub(x.sizes[dim], emit.int_value(1));
+    x.offset = build.CreateAdd(x.offset, build.CreateMul(last, x.strides[dim]));
+    x.strides[dim] = build.CreateNeg(x.strides[dim]);
+  }
+  return x;
+}
+
+}  // namespace
+
+void emit_copy(const FlowRow& row) {
+  copy_from(row, backwards(row.emit, row.operands.back(), row.plan.dims));
+}
+
+void emit_fill(const FlowRow& row) {
+  if (!row.plan.filled) return copy_from(row, row.operands[0]);
+  FlowTensor number;
+  number.dtype = DType::I64;
+  number.element = row.emit.int_value(*row.plan.filled);
+  copy_from(row, number);
+}
 
 }  // namespace kiln::jit

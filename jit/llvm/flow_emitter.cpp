@@ -149,6 +149,7 @@ void FlowEmitter::begin_block(BlockId id) {
 void FlowEmitter::look_for_interrupt(const FlowBlock& made) {
   llvm::Type* const type = build_.getInt64Ty();
   build_.CreateStore(build_.CreateAdd(build_.CreateLoad(type, iterations_), int_value(1)), iterations_);
+  if (made.interrupted == kCannotFail) return;
   auto* const flag = build_.CreateAlignedLoad(build_.getInt8Ty(), interrupt_, llvm::Align(1));
   flag->setAtomic(llvm::AtomicOrdering::Monotonic);
   llvm::BasicBlock* const asked = block("asked");

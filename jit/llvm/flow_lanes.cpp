@@ -75,17 +75,27 @@ llvm::Value* combine_line(FlowEmitter& emit, const Reduction& reduction, llvm::V
   return folded(emit, reduction, all[0], all[1]);
 }
 
-Compute product_compute(DType dtype) { return is_float(dtype) ? compute_of(dtype) : Compute::I64; }
+Compute combining_compute(DType dtype) {
+  const Compute compute = compute_of(dtype);
+  return compute == Compute::I32 ? Compute::I64 : compute;
+}
+
+llvm::Value* product(llvm::IRBuilderBase& build, llvm::Value* a, llvm::Value* b) {
+  return a->getType()->isFPOrFPVectorTy() ? build.CreateFMul(a, b) : build.CreateMul(a, b);
+}
+llvm::Value* sum(llvm::IRBuilderBase& build, llvm::Value* a, llvm::Value* b) {
+  return a->getType()->isFPOrFPVectorTy() ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
+}
 
 llvm::Value* dot_lines(FlowEmitter& emit, llvm::Value* count, const FlowLine& a, const FlowLine& b) {
   llvm::IRBuilder<>& build = emit.build();
   VectorSteps steps(emit.bodies(), build, emit.vectors());
-  const Compute compute = product_compute(a.dtype);
-  const Reduction sum{.combine = cpu::Combine::Sum, .accumulator = dtype_of(compute)};
-  return combine_line(emit, sum, count, [&](llvm::Value* index, llvm::Value* rest) {
+  const Compute compute = combining_compute(a.dtype);
+  const Reduction total{.combine = cpu::Combine::Sum, .accumulator = dtype_of(compute)};
+  return combine_line(emit, total, count, [&](llvm::Value* index, llvm::Value* rest) {
     llvm::Value* const x = steps.in({load_elements(emit, a, index, rest), a.dtype}, compute);
     llvm::Value* const y = steps.in({load_elements(emit, b, index, rest), b.dtype}, compute);
-    return is_float(a.dtype) ? build.CreateFMul(x, y) : build.CreateMul(x, y);
+    return product(build, x, y);
   });
 }
 

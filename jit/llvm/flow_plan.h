@@ -2,6 +2,7 @@
 // table of ops, and sees plain records alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ struct FlowStepPlan {
     Pointwise,  // a scalar function for each element: `application`
     Reduce,     // all elements of some dimensions combined: `combine`
     Product,    // sums of products
-    Copy,       // elements of the last operand, converted
-    Fill,       // one number everywhere
+    Copy,       // elements of the last operand, converted; with `dims`: backwards along these
+    Fill,       // one number everywhere: `filled`, or the first operand
     Call,       // the kernel of the op
   };
   Kind kind = Kind::Call;
@@ -39,7 +40,8 @@ struct FlowStepPlan {
   // elements.
   Instruction application;
   cpu::Combine combine{};
-  std::vector<bool> dims;            // of Reduce: is the operand's dimension reduced?
+  std::vector<bool> dims;  // of Reduce: is the operand's dimension reduced?
+  std::optional<std::int64_t> filled;
   int call = -1;                     // the step's number among all that may be called
   std::vector<std::string> symbols;  // of its attributes, in order: a call is given their values
   std::vector<FlowMemory> memory;    // by output

@@ -63,7 +63,8 @@ llvm::Value* reduction_fits(const FlowRow& row) {
   const FlowTensor& x = row.operands[0];
   const DType result = emit.flow().type(row.step.node.outputs[0]).dtype;
   const bool is_total = row.plan.combine == cpu::Combine::Sum || row.plan.combine == cpu::Combine::Prod;
-  const bool is_plain = result == (is_total && !is_float(x.dtype) ? DType::I64 : x.dtype);
+  const bool is_plain =
+      result == (is_total && combining_compute(x.dtype) == Compute::I64 ? DType::I64 : x.dtype);
   if (!is_plain || x.element != nullptr) return nullptr;
   const auto sequences = sequences_of(emit, x, row.plan.dims);
   if (!sequences) return nullptr;
@@ -76,8 +77,8 @@ void emit_reduction(const FlowRow& row) {
   FlowEmitter& emit = row.emit;
   const FlowTensor& x = row.operands[0];
   const Sequences sequences = *sequences_of(emit, x, row.plan.dims);
-  const DType accumulator = accumulator_of(x.dtype);
-  const Reduction reduction{.combine = row.plan.combine, .accumulator = accumulator};
+  const Compute compute = combining_compute(x.dtype);
+  const Reduction reduction{.combine = row.plan.combine, .accumulator = dtype_of(compute)};
   VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
   const FlowTensor result = outer_of(row.result, row.plan.dims);
   FlowSpace space(emit, sequences.outer.sizes);
@@ -88,9 +89,9 @@ void emit_reduction(const FlowRow& row) {
     const FlowLine line{x.dtype, places[1], sequences.stride, nullptr};
     llvm::Value* const total =
         combine_line(emit, reduction, sequences.count, [&](llvm::Value* index, llvm::Value* rest) {
-          return steps.in({load_elements(emit, line, index, rest), x.dtype}, compute_of(accumulator));
+          return steps.in({load_elements(emit, line, index, rest), x.dtype}, compute);
         });
-    llvm::Value* const element = emit.scalars().narrowed(total, compute_of(accumulator), result.dtype);
+    llvm::Value* const element = emit.scalars().narrowed(total, compute, result.dtype);
     emit.build().CreateAlignedStore(element, places[0], llvm::Align(bytes_of(result.dtype)));
   });
 }

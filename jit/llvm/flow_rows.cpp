@@ -71,7 +71,7 @@ std::vector<llvm::Value*> result_sizes(const FlowRow& row) {
 llvm::Value* elements_fit(const FlowRow& row, std::span<const FlowTensor> operands) {
   FlowEmitter& emit = row.emit;
   llvm::IRBuilder<>& build = emit.build();
-  if (row.step.node.writes() && row.plan.application.failure != 0) return nullptr;
+  if (row.step.node.writes() && row.plan.application.failure >= 0) return nullptr;
   const std::vector<llvm::Value*> sizes = result_sizes(row);
   llvm::Value* count = emit.int_value(1);
   for (llvm::Value* const each : sizes) count = build.CreateMul(count, each);
@@ -91,9 +91,10 @@ llvm::Value* fits(const FlowRow& row) {
     case FlowStepPlan::Kind::Pointwise:
       return elements_fit(row, row.operands);
     case FlowStepPlan::Kind::Copy:
-    case FlowStepPlan::Kind::Fill:
-      if (row.operands.empty()) return nullptr;
       return elements_fit(row, {&row.operands.back(), 1});
+    case FlowStepPlan::Kind::Fill:
+      if (row.plan.filled) return elements_fit(row, {});
+      return elements_fit(row, {row.operands.data(), 1});
     case FlowStepPlan::Kind::Reduce:
       return reduction_fits(row);
     case FlowStepPlan::Kind::Product:

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "onnx/export/constant_text.h"
 #include "onnx/export/python_op_arguments.h"
 #include "onnx/export/python_op_hooks.h"
 #include "onnx/export/tensors.h"
@@ -41,6 +42,14 @@ Types result_types(const jit::CustomFunction& function) {
     types.add(function.forward.values[id].type);
   }
   return types;
+}
+
+// By argument, as text; empty for a tensor: what the program's own `infer_shape` is shown again later.
+std::vector<std::string> constant_texts(const jit::ProgramCall& call) {
+  std::vector<std::string> texts;
+  for (const jit::CallPlace& each : call.arguments)
+    texts.push_back(each.value ? constant_text(*each.value) : "");
+  return texts;
 }
 
 Ints as_ints(const std::vector<bool>& flags) { return {flags.begin(), flags.end()}; }
@@ -87,6 +96,7 @@ NodeProto python_op(const jit::CustomFunction& function, const PythonOpUse& use)
   set(node, "bw_tensor_reuse_map", reuse.backward);
   set(node, "comment", use.comment);
   arguments.write(node);
+  if (call.infer_shape) set(node, kShapeConstants, constant_texts(call));
   return node;
 }
 

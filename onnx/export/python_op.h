@@ -10,6 +10,7 @@
 namespace kiln::onnx {
 
 inline constexpr std::string_view kPythonOpDomain = "com.microsoft";
+inline constexpr const char* kShapeConstants = "__kiln_constants";
 
 // How an application runs.
 struct PythonOpUse {
@@ -21,7 +22,8 @@ struct PythonOpUse {
 // The node without names. Beside the runtime's attributes it has Kiln's own, whose names begin with two
 // underscores, so that the runtime passes them over: doubles in full (`__kiln_float_scalars` and
 // `__kiln_float_tuples`, f64[n]), what stands for the pointers (`__kiln_pointers`, by
-// onnx/export/constant_text.h), and the names of all arguments (`__kiln_arguments`). The pointers themselves
+// onnx/export/constant_text.h), the names of all arguments (`__kiln_arguments`), and, of a function with
+// `infer_shape`, the constants again by argument, as such texts (`__kiln_constants`). The pointers themselves
 // are 0: they are of no use outside of the process that writes them. Throws OpError (Value) that names the
 // argument which no attribute can hold, and OpError (Capture) for a function that was read from text.
 NodeProto python_op(const jit::CustomFunction& function, const PythonOpUse& use);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "ort/library/program.h"
@@ -47,8 +48,11 @@ std::unique_ptr<kiln_ort_model> load(const std::shared_ptr<kiln_ort_program>& pr
   const auto first = answer.get<std::uint64_t>(), count = answer.get<std::uint64_t>();
   auto model = std::make_unique<kiln_ort_model>();
   model->functions.resize(answer.get<std::uint64_t>());
-  for (std::string& each : model->functions) each = answer.text();
-  for (const std::string& each : model->functions) register_function(each, program);
+  for (auto& each : model->functions) {
+    each.name = answer.text();
+    each.infers_shape = answer.get<bool>();
+  }
+  for (const auto& each : model->functions) register_function(each.name, program);
   Writer addresses;
   addresses.put(Request::Addresses);
   for (std::uint64_t k = 0; k < count; ++k) addresses.put(address_of_constant(first + k));
@@ -85,7 +89,10 @@ const char* kiln_ort_bytes(const kiln_ort_model* model, size_t* count) {
 }
 size_t kiln_ort_function_count(const kiln_ort_model* model) { return model->functions.size(); }
 const char* kiln_ort_function(const kiln_ort_model* model, size_t index) {
-  return model->functions.at(index).c_str();
+  return model->functions.at(index).name.c_str();
+}
+int kiln_ort_infers_shape(const kiln_ort_model* model, size_t index) {
+  return model->functions.at(index).infers_shape ? 1 : 0;
 }
 void kiln_ort_free_model(kiln_ort_model* model) { delete model; }
 
@@ -93,6 +100,18 @@ int64_t kiln_ort_live(kiln_ort_program* program, char** error) {
   return guarded<int64_t>(error, -1, [&] {
     const std::string told = kept_program(program)->process.ask(Writer().put(Request::Live));
     return static_cast<int64_t>(Reader(told).get<std::uint64_t>());
+  });
+}
+
+char* kiln_ort_shapes(kiln_ort_program* program, const char* request, size_t size, size_t* count,
+                      char** error) {
+  return guarded<char*>(error, nullptr, [&] {
+    const std::string told =
+        kept_program(program)->process.ask(Writer().put(Request::Shapes).raw({request, size}));
+    auto* const copy = static_cast<char*>(std::malloc(told.size()));
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, told.data(), *count = told.size());
+    return copy;
   });
 }
 

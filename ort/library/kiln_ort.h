@@ -27,10 +27,17 @@ KILN_ORT_API const char* kiln_ort_bytes(const kiln_ort_model* model, size_t* cou
 KILN_ORT_API size_t kiln_ort_function_count(const kiln_ort_model* model);
 KILN_ORT_API const char* kiln_ort_function(const kiln_ort_model* model,
                                            size_t index); /* its qualified name */
+/* Does it say the shapes of its results (`infer_shape`)? 1 or 0. */
+KILN_ORT_API int kiln_ort_infers_shape(const kiln_ort_model* model, size_t index);
 KILN_ORT_API void kiln_ort_free_model(kiln_ort_model* model);
 
 /* How many contexts wait for their backward; -1 on an error. */
 KILN_ORT_API int64_t kiln_ort_live(kiln_ort_program* program, char** error);
+
+/* The types of a function's results by its infer_shape. Request and answer are in the form of ort/frames.h
+   (Request::Shapes): texts and numbers of 8 bytes. The answer goes to kiln_ort_free. */
+KILN_ORT_API char* kiln_ort_shapes(kiln_ort_program* program, const char* request, size_t size, size_t* count,
+                                   char** error);
 
 /* What register_forward_runner and register_backward_runner take. */
 KILN_ORT_API size_t kiln_ort_forward_runner(void);

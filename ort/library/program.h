@@ -13,8 +13,12 @@ struct kiln_ort_program {
 };
 
 struct kiln_ort_model {
+  struct Function {
+    std::string name;
+    bool infers_shape = false;
+  };
   std::string bytes;
-  std::vector<std::string> functions;
+  std::vector<Function> functions;
 };
 
 namespace kiln::ort {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "interpreter/host/program_call.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/impl.h"
+#include "onnx/export/constant_text.h"
 #include "tensor/autograd.h"
 #include "tensor/error.h"
 #include "tensor/functions.h"
@@ -58,6 +60,17 @@ Value Functions::find(const std::string& name) {
   if (is_autograd(found)) return *found;
   refuse("the program has no autograd function " + name,
          "a PythonOp names a function of the main program, or of a module as `import` finds it");
+}
+
+std::vector<jit::HookType> Functions::shapes(const std::string& name,
+                                             const std::vector<std::string>& constants,
+                                             const std::vector<jit::HookType>& given) {
+  jit::HookNode node{name, {}};
+  for (const std::string& each : constants) {
+    node.arguments.emplace_back();
+    if (!each.empty()) node.arguments.back().value = onnx::read_constant(each);
+  }
+  return interp::host::inferred_shapes(interpreter_, find(name), node, given);
 }
 
 Value Functions::constant(const jit::HostValue& value, const std::string& what) {

@@ -40,6 +40,10 @@ class Functions {
   // One gradient for each argument, absent where none was asked for; absent ones come in where a result had
   // no use. The context is freed.
   std::vector<Tensor> backward(std::uint64_t context, const std::vector<Tensor>& gradients);
+  // The types of the results, as the function's `infer_shape` says. `constants`: by argument as text, empty
+  // for a tensor; `given`: the types of the tensors.
+  std::vector<jit::HookType> shapes(const std::string& name, const std::vector<std::string>& constants,
+                                    const std::vector<jit::HookType>& given);
   void free(std::uint64_t context) { contexts_.erase(context); }
   std::size_t live() const { return contexts_.size(); }
 

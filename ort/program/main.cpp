@@ -7,6 +7,8 @@
 #include "interpreter/vm/arguments.h"
 #include "lang/diagnostic.h"
 #include "onnx/export/constant_text.h"
+#include "onnx/export/tensors.h"
+#include "onnx/import/call.h"
 #include "ort/frames.h"
 #include "ort/program/model.h"
 #include "tensor/error.h"
@@ -101,6 +103,8 @@ class Server {
         return functions_->free(request.get<std::uint64_t>());
       case Request::Live:
         return static_cast<void>(made.put(std::uint64_t{functions_->live()}));
+      case Request::Shapes:
+        return shapes(request, made);
     }
     throw std::runtime_error("a request is of no known kind");
   }
@@ -111,7 +115,7 @@ class Server {
     constants_.insert(constants_.end(), model_->constants().begin(), model_->constants().end());
     made.put(std::uint64_t{first}).put(std::uint64_t{model_->constants().size()});
     made.put(std::uint64_t{model_->names().size()});
-    for (const std::string& name : model_->names()) made.text(name);
+    for (const auto& [name, infers_shape] : model_->names()) made.text(name).put(infers_shape);
   }
 
   void addresses(Reader& request, Writer& made) {
@@ -162,6 +166,30 @@ class Server {
       if (given.is(interp::Tag::Tensor)) each = given.as_tensor();
     }
     put_tensors(functions_->backward(context, gradients), made);
+  }
+
+  // A type is an element type of ONNX and sizes: numbers, or expressions of symbols.
+  void shapes(Reader& request, Writer& made) {
+    const std::string name = request.text();
+    std::vector<std::string> constants(request.get<std::uint64_t>());
+    for (std::string& each : constants) each = request.text();
+    std::vector<jit::HookType> given(request.get<std::uint64_t>());
+    for (jit::HookType& each : given) {
+      each.dtype = onnx::dtype_of(static_cast<onnx::ElementType>(request.get<std::int64_t>()));
+      for (auto rank = request.get<std::uint64_t>(); rank > 0; --rank) {
+        const std::string text = request.text();
+        const std::optional<Dim> size = Dim::parse(text);
+        if (!size) throw std::runtime_error(name + " is given the size " + text + ", which it cannot read");
+        each.sizes.push_back(*size);
+      }
+    }
+    const std::vector<jit::HookType> told = functions_->shapes(name, constants, given);
+    made.put(std::uint64_t{told.size()});
+    for (const jit::HookType& each : told) {
+      made.put(static_cast<std::int64_t>(onnx::element_type(each.dtype)))
+          .put(std::uint64_t{each.sizes.size()});
+      for (const Dim& size : each.sizes) made.text(size.text());
+    }
   }
 
   std::string program_;

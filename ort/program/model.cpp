@@ -7,6 +7,7 @@
 
 #include "interpreter/vm/arguments.h"
 #include "onnx/export/constant_text.h"
+#include "onnx/export/python_op.h"
 #include "tensor/error.h"
 
 namespace kiln::ort {
@@ -76,7 +77,7 @@ void PreparedModel::prepare(Functions& functions, std::size_t i) {
   const NodeProto& node = model_.graph.nodes[i];
   const std::string name = function_name(node);
   static_cast<void>(functions.find(name));
-  names_.insert(name);
+  names_[name] = node.find(onnx::kShapeConstants) != nullptr;
   const AttributeProto* told = node.find("__kiln_pointers");
   const AttributeProto* arguments = node.find("__kiln_arguments");
   const Ints positions = ints(node, "input_pointer_scalar_positions");

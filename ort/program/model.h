@@ -2,7 +2,7 @@
 // constants that the process holds.
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,7 +19,8 @@ class PreparedModel {
 
   // What the process is to hold as objects: pointers, and floats in full.
   const std::vector<interp::Value>& constants() const { return constants_; }
-  const std::set<std::string>& names() const { return names_; }  // of functions
+  // Of functions, each with: does it infer the shapes of its results?
+  const std::map<std::string, bool>& names() const { return names_; }
   // The model with the addresses of those objects, in the place of pointers and floats.
   std::string bytes(const std::vector<std::int64_t>& addresses) const;
 
@@ -34,7 +35,7 @@ class PreparedModel {
   onnx::ModelProto model_;
   std::vector<interp::Value> constants_;
   std::vector<Pointer> pointers_;  // one for each constant
-  std::set<std::string> names_;
+  std::map<std::string, bool> names_;
 };
 
 }  // namespace kiln::ort

@@ -21,7 +21,7 @@ KILN = Path(os.environ["KILN"])
 PROGRAM = Path(__file__).resolve().parent / "programs" / "python_op.kiln"
 sys.path.insert(0, str(KILN.parent))
 import kiln_ort  # noqa: E402
-from onnxruntime.capi._pybind_state import GradientGraphBuilder  # noqa: E402
+from onnxruntime.capi._pybind_state import GradientGraphBuilder, get_shape_inference_function  # noqa: E402
 
 STEPS = 10
 ort.set_default_logger_severity(3)
@@ -56,6 +56,15 @@ def same(case, what, got, wanted):
     got = np.array(got).reshape(wanted.shape)
     worst = np.abs(got - wanted).max() / max(np.abs(wanted).max(), 1e-30)
     assert worst < 1e-5, f"{case}: {what} differs by {worst:.1e} of the largest: {got} and {wanted}"
+
+
+def check_shapes(program, folder):
+    """The runtime's shape inference asks a function that says the shapes of its results, and guesses those of others."""
+    model = onnx.load_from_string(program.load(folder / "one.onnx"))
+    node = next(each for each in model.graph.node if each.op_type == "PythonOp")
+    assert get_shape_inference_function("Cube")(node, [["n", 3]], [onnx.TensorProto.FLOAT]) == ([["n", 3]], [onnx.TensorProto.FLOAT])
+    program.load(folder / "two_results.onnx")
+    assert get_shape_inference_function("TwoResults") is None
 
 
 def runtime_gradient(model):
@@ -136,6 +145,7 @@ def main():
                 failed += 1
                 print(f"{case}: {error}")
         check_registry(program, folder)
+        check_shapes(program, folder)
         print(f"{len(cases) - failed} of {len(cases)} cases run in ONNX Runtime {ort.__version__} as in Kiln")
         raise SystemExit(failed > 0 or not cases)
 

@@ -1,0 +1,299 @@
+// Calls: of functions of the program, which are read as part of the loop, of ops, and of what the host has
+// for numbers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "interpreter/capture/flow_reader.h"
+#include "interpreter/values/natives.h"
+#include "interpreter/vm/followed_numbers.h"
+#include "interpreter/vm/members.h"
+#include "interpreter/vm/op_entry.h"
+#include "tensor/ops/pointwise.h"
+
+namespace kiln::interp::capture {
+
+using Kind = FlowItem::Kind;
+
+namespace {
+
+constexpr std::size_t kDeepest = 8;    // calls within calls
+constexpr std::size_t kLongest = 400;  // instructions of a function that is read as part of a loop
+
+}  // namespace
+
+// The names of the last arguments of a call.
+std::vector<std::string_view> FlowReader::names_of(const CallShape& shape) const {
+  std::vector<std::string_view> names;
+  for (const CallShape::Item& each : shape.items) {
+    if (each.kind != lang::Argument::Kind::Positional && each.kind != lang::Argument::Kind::Named)
+      throw Unsupported{"a call with `*`"};
+    if (each.kind == lang::Argument::Kind::Named) names.push_back(each.name);
+  }
+  return names;
+}
+
+void FlowReader::call(std::uint32_t base, std::uint32_t count, const std::vector<std::string_view>& names) {
+  std::vector<FlowItem> arguments;
+  for (std::uint32_t k = 1; k <= count; ++k) arguments.push_back(reg(base + k));
+  call_function(base, reg(base), std::move(arguments), names);
+}
+
+void FlowReader::call_function(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
+                               const std::vector<std::string_view>& names) {
+  if (!callee.is(Kind::Known)) throw Unsupported{"a call of " + text_of(callee)};
+  inputs_.expect_same(callee);
+  switch (callee.known.tag()) {
+    case Tag::Function:
+      if (!names.empty()) throw Unsupported{"a function of the program is called with names"};
+      return enter(callee, std::move(arguments));
+    case Tag::Native: {
+      const Value called = called_by(callee.known);
+      if (!called.is(Tag::Native)) throw Unsupported{"a call of " + text_of(callee)};
+      reg(base) = call_native(called.as<Native>(), std::move(arguments), names);
+      return;
+    }
+    case Tag::Type:
+      if (!names.empty()) throw Unsupported{"a type is called with names"};
+      reg(base) = call_type(callee.known.as<Type>(), std::move(arguments));
+      return;
+    default:
+      throw Unsupported{"a call of " + text_of(callee)};
+  }
+}
+
+void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site& site,
+                             const std::vector<std::string_view>& names) {
+  std::vector<FlowItem> arguments;
+  for (std::uint32_t k = 1; k <= count; ++k) arguments.push_back(reg(base + k));
+  const FlowItem receiver = forced(arguments[0]);
+  if (receiver.is(Kind::Tensor)) {
+    const std::vector<FlowItem> others(arguments.begin() + 1, arguments.end());
+    if (host_member(Tag::Tensor, site.name) != nullptr) {
+      const auto member = names.empty() ? tensor_member(receiver.tensor, site.name, others) : std::nullopt;
+      if (!member) throw Unsupported{fmt::format("`{}` of a tensor", site.name)};
+      reg(base) = *member;
+      return;
+    }
+    if (const OpEntry* op = find_op(site.name)) {
+      reg(base) = call_op_on(*op, arguments, names);
+      return;
+    }
+  }
+  if (receiver.is(Kind::Known) && receiver.known.is(Tag::Module)) {
+    const FlowItem function = attribute(receiver, site);
+    arguments.erase(arguments.begin());
+    return call_function(base, function, std::move(arguments), names);
+  }
+  if (receiver.is(Kind::Known) && receiver.known.is(Tag::Instance)) {
+    const Instance& instance = receiver.known.as<Instance>();
+    const Value* method = instance.struct_type().method(site.name);
+    if (method == nullptr || receiver.known.as<Instance>().find(site.name) != nullptr || receiver.source < 0)
+      throw Unsupported{fmt::format("a call of `{}`", site.name)};
+    Guard guard;
+    guard.kind = Guard::Kind::Struct;
+    guard.source = receiver.source;
+    guard.value = instance.type;
+    inputs_.guard(std::move(guard));
+    return call_function(base, FlowItem::at(*method, -1), std::move(arguments), names);
+  }
+  if (const auto function = scope_function(site))
+    return call_function(base, *function, std::move(arguments), names);
+  throw Unsupported{fmt::format("a call of `{}` of {}", site.name, text_of(receiver))};
+}
+
+// A function of the module or of the prelude, where a receiver has no method of that name.
+std::optional<FlowItem> FlowReader::scope_function(const Site& site) {
+  const Function& function =
+      state_.in_call() ? frame().function.known.as<Function>() : *entry_frame_.function;
+  Module& module = function.module.as<Module>();
+  if (site.local >= 0) return std::nullopt;
+  const Value& value = module.slots[site.module_slot];
+  Source source;
+  source.kind = Source::Kind::Slot;
+  source.key = Value(static_cast<Object*>(&module));
+  source.number = site.module_slot;
+  source.text = std::string(site.name);
+  const SourceId id = inputs_.add_source(std::move(source));
+  if (!value.is_unset()) return FlowItem::at(value, id);
+  const Value* found = vm_.find_prelude(site.name);
+  if (found == nullptr) return std::nullopt;
+  inputs_.expect_equal(value, id);
+  return FlowItem::at(*found, -1);
+}
+
+void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) {
+  const Function& function = callee.known.as<Function>();
+  const Code& code = *function.code;
+  const std::string text = code.name.empty() ? "a function" : "`" + code.name + "`";
+  if (!state_.in_call()) {
+    const auto apart = knowledge_.calls_apart.find(frame().pc);
+    if (apart != knowledge_.calls_apart.end())
+      throw Unsupported{"in a call of " + text + ", " + apart->second};
+    if (!can_leave(frame().pc, frame().registers))
+      throw Unsupported{text + " is called within an expression"};
+  }
+  const bool calls_itself = std::any_of(state_.frames.begin(), state_.frames.end(),
+                                        [&code](const FlowFrame& each) { return each.code == &code; });
+  if (calls_itself) throw Unsupported{text + " calls itself"};
+  if (state_.frames.size() > kDeepest || code.instructions.size() > kLongest)
+    throw Unsupported{text + " is too long to be part of a loop"};
+  const auto arity = static_cast<std::size_t>(std::max(code.plain_arity, 0));
+  const bool fits = code.plain_arity >= 0 && arguments.size() <= arity &&
+                    arguments.size() + function.defaults.size() >= arity && !code.is_init && !code.is_whole;
+  if (!fits) throw Unsupported{text + " is called in a way that needs binding"};
+  for (std::size_t k = arguments.size(); k < arity; ++k)
+    arguments.push_back(FlowItem::constant(function.defaults[k - (arity - function.defaults.size())]));
+  FlowFrame inner;
+  inner.code = &code;
+  inner.function = callee;
+  inner.registers = std::move(arguments);
+  inner.registers.resize(code.registers);
+  for (std::size_t r = arity; r < code.locals; ++r) inner.registers[r] = FlowItem::at(Value::unset(), -1);
+  if (!state_.in_call()) {
+    state_.wrote = false;
+    state_.fresh_since = notes_.now();
+  }
+  state_.frames.push_back(std::move(inner));
+}
+
+void FlowReader::return_value(FlowItem value) {
+  if (!state_.in_call()) return leave("the function returns");
+  state_.frames.pop_back();
+  const Instruction& call = at();
+  reg(call.a) = std::move(value);
+  ++frame().pc;
+  if (state_.in_call()) return;
+  if (state_.wrote) replay_.reset();
+  state_.wrote = false;
+}
+
+// ---- Ops ----
+
+// Which ints among the arguments of an op follow the flow, by their places.
+class NumbersByPlace final : public FollowedNumbers {
+ public:
+  NumbersByPlace() { followed_numbers = this; }
+  ~NumbersByPlace() override { followed_numbers = nullptr; }
+  NumbersByPlace(const NumbersByPlace&) = delete;
+  NumbersByPlace& operator=(const NumbersByPlace&) = delete;
+
+  void add(const Value& place, Dim size) { places_.push_back({&place, size, false}); }
+  std::optional<Dim> size_at(const Value& number) override {
+    for (Place& each : places_) {
+      if (each.place != &number) continue;
+      each.is_asked = true;
+      return each.size;
+    }
+    return std::nullopt;
+  }
+  std::optional<Dim> operand_at(const Value& number) override { return size_at(number); }
+  bool all_asked() const {
+    return std::all_of(places_.begin(), places_.end(), [](const Place& each) { return each.is_asked; });
+  }
+
+ private:
+  struct Place {
+    const Value* place;
+    Dim size;
+    bool is_asked;
+  };
+  std::vector<Place> places_;
+};
+
+// The value that stands for an item where an op is called. Ints that the flow computes stand by their hints.
+Value FlowReader::stand_in(const FlowItem& item) {
+  const FlowItem x = forced(item);
+  switch (x.kind) {
+    case Kind::Known:
+      inputs_.expect_same(x);
+      return x.known;
+    case Kind::Tensor:
+      return x.tensor;
+    case Kind::Number:
+      if (x.is_literal()) return x.literal();
+      return x.is_int() ? Value(notes_.hint_of(x)) : Value(notes_.number_tensor(x));
+    case Kind::Tuple:
+    case Kind::List: {
+      std::vector<Value> items;
+      for (const FlowItem& part : x.parts) items.push_back(stand_in(part));
+      return make<Tuple>(std::move(items));
+    }
+    default:
+      throw Unsupported{text_of(x) + " is given to an op"};
+  }
+}
+
+void FlowReader::follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item) {
+  const FlowItem x = forced(item);
+  if (x.is_int() && !x.is_literal()) numbers.add(place, notes_.size_of(x));
+  for (std::size_t k = 0; k < x.parts.size(); ++k) follow(numbers, place.as<Tuple>().items[k], x.parts[k]);
+}
+
+FlowItem FlowReader::call_op_on(const OpEntry& entry, const std::vector<FlowItem>& arguments,
+                                const std::vector<std::string_view>& names) {
+  std::vector<Value> values;
+  for (const FlowItem& each : arguments) values.push_back(stand_in(each));
+  if (entry.inplace && !values.empty() && values[0].is(Tag::Tensor)) note_write(values[0].tensor());
+  const std::size_t plain = values.size() - names.size();
+  std::vector<std::pair<std::string_view, Value>> named;
+  for (std::size_t k = 0; k < names.size(); ++k) named.emplace_back(names[k], values[plain + k]);
+  NumbersByPlace numbers;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    follow(numbers, k < plain ? values[k] : named[k - plain].second, arguments[k]);
+  const Value result = call_op(vm_.interpreter(), entry, std::span(values).first(plain), named);
+  if (!numbers.all_asked()) throw Unsupported{"`" + entry.name + "` takes a number as it is now"};
+  return result_of(result);
+}
+
+FlowItem FlowReader::result_of(const Value& value) {
+  if (value.is(Tag::Tensor)) return notes_.item_of(value.tensor());
+  if (!value.is(Tag::Tuple)) throw Unsupported{"an op that gives " + describe(value)};
+  std::vector<FlowItem> parts;
+  for (const Value& each : value.as<Tuple>().items) parts.push_back(result_of(each));
+  return FlowItem::group(Kind::Tuple, std::move(parts));
+}
+
+namespace {
+
+bool gives_whole_numbers(const Op& op) {
+  return op.pointwise != nullptr && (op.pointwise->flags & kWholeNumbers) != 0;
+}
+
+}  // namespace
+
+// An elementwise op on numbers computes in f64 what it computes on tensors.
+FlowItem FlowReader::op_on_numbers(const OpEntry& entry, std::vector<FlowItem> arguments) {
+  const OpForm& form = entry.forms.front();
+  const std::string text = "`" + entry.name + "` of numbers";
+  const bool is_plain = form.on_numbers && form.plain == static_cast<int>(arguments.size()) && !entry.inplace;
+  if (!is_plain) throw Unsupported{text};
+  bool any_float = false, all_literal = true;
+  for (const FlowItem& each : arguments) {
+    any_float = any_float || each.dtype == DType::F64;
+    all_literal = all_literal && each.is_literal();
+  }
+  if (all_literal) {
+    std::vector<Value> values;
+    for (const FlowItem& each : arguments) values.push_back(each.literal());
+    return FlowItem::constant(call_op(vm_.interpreter(), entry, values));
+  }
+  if (!any_float) throw Unsupported{text + " that are all ints"};
+  static const Op& kTo = OpTable::get().at("to");
+  std::vector<Tensor> inputs;
+  for (const FlowItem& each : arguments) {
+    const Tensor number = operand_tensor(each.dtype == DType::Bool ? each : as_float(each));
+    Attrs attrs(kTo);
+    attrs.set("dtype", each.dtype == DType::Bool ? DType::Bool : DType::F64);
+    inputs.push_back(kiln::bind(kTo, {&number, 1}, attrs)[0]);
+  }
+  inputs.resize(static_cast<std::size_t>(form.op->signature.inputs));
+  const Tensor result = kiln::bind(*form.op, inputs, form.defaults)[0];
+  const FlowItem number = notes_.item(result);
+  if (number.dtype != DType::F64 || !gives_whole_numbers(*form.op)) return number;
+  const FlowItem size = notes_.apply(jit::NumberOp::Absolute, DType::F64, {number}, false);
+  notes_.require(notes_.apply(jit::NumberOp::Less, DType::Bool, {size, FlowItem::constant(9e18)}, false));
+  return notes_.apply(jit::NumberOp::ToInt, DType::I64, {number}, true);
+}
+
+}  // namespace kiln::interp::capture

@@ -1,0 +1,113 @@
+// What the frame of the loop holds where the flow is left.
+#include <algorithm>
+
+#include "interpreter/capture/flow_reader.h"
+#include "interpreter/vm/registers.h"
+
+namespace kiln::interp::capture {
+
+using Held = LoopFlow::Held;
+using Kind = FlowItem::Kind;
+
+std::string text_of_register_in(const Code& code, std::uint32_t r) {
+  if (code.function != nullptr && r < code.function->locals.size())
+    return std::string(code.function->locals[r]);
+  return "a value";
+}
+
+// Nothing for what cannot be made again.
+std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Operand>& values) {
+  Held held;
+  switch (item.kind) {
+    case Kind::Known:
+      held.kind = item.source < 0 ? Held::Kind::Constant : Held::Kind::Source;
+      held.number = item.source;
+      if (item.source < 0) held.value = item.known;
+      return held;
+    case Kind::Number:
+      if (item.is_literal()) {
+        held.kind = Held::Kind::Constant;
+        held.value = item.literal();
+        return held;
+      }
+      [[fallthrough]];
+    case Kind::Tensor:
+      held.number = static_cast<std::int64_t>(values.size());
+      values.push_back(notes_.operand_of(item));
+      return held;
+    case Kind::Tuple: {
+      held.kind = Held::Kind::Tuple;
+      held.number = static_cast<std::int64_t>(values.size());
+      held.count = static_cast<std::int64_t>(item.parts.size());
+      for (const FlowItem& part : item.parts) {
+        const bool is_value = part.is(Kind::Number) || part.is(Kind::Tensor) || part.known.is_number();
+        if (!is_value && !(part.is(Kind::Known) && part.known.is(Tag::Tensor))) return std::nullopt;
+        values.push_back(notes_.operand_of(forced(part)));
+      }
+      return held;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+bool FlowReader::can_leave(std::size_t pc, const std::vector<FlowItem>& registers) {
+  const Liveness& live = entry_frame_.code->liveness();
+  std::vector<jit::Operand> values;
+  for (std::uint32_t r = 0; r < registers.size(); ++r) {
+    if (live.is_live(pc, r) && !same_item(registers[r], entry_[r]) && !held(registers[r], values))
+      return false;
+  }
+  return true;
+}
+
+jit::ExitId FlowReader::exit_at(std::size_t pc, const std::vector<FlowItem>& registers, std::string reason) {
+  const Code& code = *entry_frame_.code;
+  const Liveness& live = code.liveness();
+  LoopFlow::Exit exit;
+  jit::FlowExit values;
+  exit.place = pc;
+  const Opcode op = code.opcode_at(pc);
+  exit.leaves_loop = !loop_.contains(pc) || op == Opcode::Return || op == Opcode::ReturnNone;
+  for (std::uint32_t r = 0; r < registers.size(); ++r) {
+    if (!live.is_live(pc, r)) {
+      if (entry_[r].known.is_counted()) exit.dropped.push_back(r);
+    } else if (!same_item(registers[r], entry_[r])) {
+      exit.registers.emplace_back(r, *held(registers[r], values.values));
+    }
+  }
+  values.place = notes_.place();
+  values.reason = std::move(reason);
+  flow_.exits.push_back(std::move(exit));
+  notes_.graph().exits.push_back(std::move(values));
+  return static_cast<jit::ExitId>(flow_.exits.size()) - 1;
+}
+
+// In front of what is done when a step of the present instruction fails.
+jit::ExitId FlowReader::exit_now() {
+  if (notes_.wrote() || (state_.in_call() && state_.wrote)) return jit::kCannotFail;
+  if (!replay_) {
+    const FlowFrame& outer = state_.frames.front();
+    if (!can_leave(outer.pc, outer.registers)) return jit::kCannotFail;
+    replay_ = Replay{outer.pc, outer.registers};
+  }
+  if (replay_->exit == jit::kCannotFail)
+    replay_->exit = exit_at(replay_->pc, replay_->registers, "it fails there");
+  return replay_->exit;
+}
+
+jit::ExitId FlowReader::exit_of(const FlowState& state, const std::string& reason) {
+  const FlowFrame& outer = state.frames.front();
+  if (state.in_call() && (state.wrote || !can_leave(outer.pc, outer.registers))) {
+    knowledge_.calls_apart.emplace(outer.pc, reason);
+    throw ReadAgain{};
+  }
+  if (!can_leave(outer.pc, outer.registers)) {
+    const bool may_replay = &state == &state_ && replay_ && !notes_.wrote();
+    if (may_replay) return exit_at(replay_->pc, replay_->registers, reason);
+    throw Unsupported{"it would be left where a value is half made: " + reason};
+  }
+  return exit_at(outer.pc, outer.registers, reason);
+}
+
+}  // namespace kiln::interp::capture

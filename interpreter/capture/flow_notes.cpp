@@ -1,0 +1,354 @@
+#include "interpreter/capture/flow_notes.h"
+
+#include <algorithm>
+
+#include "jit/graph/trace.h"
+#include "tensor/backend.h"
+#include "tensor/core_ops.h"
+#include "tensor/view.h"
+
+namespace kiln::interp::capture {
+
+using jit::ExitId;
+using jit::NumberOp;
+using jit::Operand;
+using jit::ValueId;
+
+namespace {
+
+constexpr std::int64_t kGenericHint = 3;  // neither 0 nor 1, which are sizes with a meaning of their own
+
+jit::Type number_type(DType dtype) { return {dtype, Device{}, {}, true, std::nullopt}; }
+
+}  // namespace
+
+FlowNotes::FlowNotes(std::string name) : run_(this) { graph_.name = std::move(name); }
+
+// ---- Values ----
+
+Dim FlowNotes::add_size(const std::string& name, std::int64_t hint) {
+  graph_.hints.emplace(name, hint);
+  return scope().add(name, hint);
+}
+
+ValueId FlowNotes::add_value(jit::Type type, std::string name) {
+  graph_.values.push_back({std::move(name), std::move(type)});
+  return static_cast<ValueId>(graph_.values.size()) - 1;
+}
+
+FlowItem FlowNotes::add_number(DType dtype, std::string name, std::int64_t hint, std::int64_t lowest) {
+  const ValueId id = add_value(number_type(dtype), std::move(name));
+  if (dtype == DType::I64) {
+    const std::string symbol = jit::symbol_of(id);
+    graph_.hints[symbol] = hint;
+    scope().add(symbol, hint, lowest);
+  }
+  return FlowItem::number(dtype, Operand::of(id));
+}
+
+Tensor FlowNotes::add_tensor(const jit::Type& type, std::string name) {
+  const ValueId id = add_value(type, std::move(name));
+  Tensor x = Tensor::without_elements(type.sizes, type.dtype, type.device);
+  if (type.strides) x = alias(x, {type.sizes, *type.strides, 0});
+  know(x, id);
+  return x;
+}
+
+void FlowNotes::know(const Tensor& x, ValueId id) {
+  ids_.insert_or_assign(x.impl(), id);
+  kept_.push_back(x);
+}
+
+jit::Type FlowNotes::type_of(const FlowItem& item) const {
+  if (item.is(FlowItem::Kind::Number)) return number_type(item.dtype);
+  jit::Type type = jit::to_type(item.tensor.type());
+  if (!item.tensor.is_contiguous()) type.strides = item.tensor.strides();
+  return type;
+}
+
+Operand FlowNotes::operand_of(const FlowItem& item) const {
+  return item.is(FlowItem::Kind::Number) ? item.operand : operand_of(item.tensor);
+}
+
+Operand FlowNotes::operand_of(const Tensor& x) const {
+  if (!x) return {};
+  if (const auto found = ids_.find(x.impl()); found != ids_.end()) return Operand::of(found->second);
+  if (!x.is_number()) throw Unsupported{"a tensor comes from where it cannot be followed"};
+  if (x.is_symbol()) {
+    if (const auto number = jit::number_of(x.impl()->symbol.text())) return Operand::of(*number);
+  }
+  return jit::number_operand(x);
+}
+
+FlowItem FlowNotes::item_of(const Tensor& x) const {
+  if (x.is_number()) throw Unsupported{"an op of numbers alone"};
+  operand_of(x);
+  return FlowItem::of(x);
+}
+
+Tensor FlowNotes::number_tensor(const FlowItem& number) {
+  Tensor x = Tensor::without_elements(Dims{}, number.dtype, Device{});
+  x.impl()->is_number = true;
+  know(x, number.operand.value);
+  return x;
+}
+
+Dim FlowNotes::size_of(const FlowItem& number) const {
+  if (number.operand.is_number()) return std::get<Dim>(number.operand.number);
+  return Dim::symbol(jit::symbol_of(number.operand.value));
+}
+
+std::int64_t FlowNotes::hint_of(const FlowItem& number) const { return run_.scope().hint(size_of(number)); }
+
+// ---- Steps ----
+
+ExitId FlowNotes::exit() {
+  const ExitId id = exit_();
+  if (id == jit::kCannotFail)
+    throw Unsupported{"what may fail comes after a write that cannot be done again"};
+  return id;
+}
+
+jit::FlowStep& FlowNotes::note(const Op& op, jit::Form form, const std::vector<Attr>& attrs,
+                               std::vector<Operand> operands, bool may_fail) {
+  jit::FlowStep step;
+  step.node.op = &op;
+  step.node.form = form;
+  step.node.attrs = attrs;
+  step.node.operands = std::move(operands);
+  step.node.place = place_;
+  const std::vector<SizeGuard>& guards = scope().guards();
+  step.guards.assign(guards.begin() + static_cast<std::ptrdiff_t>(guards_), guards.end());
+  guards_ = guards.size();
+  if (may_fail || !step.guards.empty()) step.exit = exit();
+  at(block_).steps.push_back(std::move(step));
+  return at(block_).steps.back();
+}
+
+FlowItem FlowNotes::apply(NumberOp op, DType dtype, const std::vector<FlowItem>& operands, bool may_fail,
+                          std::int64_t hint) {
+  std::vector<Operand> given;
+  for (const FlowItem& each : operands) given.push_back(operand_of(each));
+  jit::FlowStep& step = note(jit::number_op(op), jit::Form::Plain, {}, std::move(given), may_fail);
+  const bool places = op == NumberOp::Index || op == NumberOp::SliceBound;
+  FlowItem result =
+      add_number(dtype, "", hint == kAnyHint ? kGenericHint : hint, places ? 0 : SizeScope::kAnyInt);
+  step.node.outputs = {result.operand.value};
+  return result;
+}
+
+void FlowNotes::assume(SizeRelation relation, Dim a, Dim b) {
+  facts_.push_back({relation, a, b, {}, {}});
+  scope().assume(facts_.back());
+  guards_ = scope().guards().size();
+}
+
+Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size) {
+  const Dim n = size_of(number);
+  const bool is_bound = op == NumberOp::SliceBound;
+  const SizeRelation within = is_bound ? SizeRelation::AtMost : SizeRelation::Less;
+  const auto holds = [this](SizeRelation relation, Dim a, Dim b) {
+    return scope().decide(relation, a, b) == true;
+  };
+  if (holds(SizeRelation::AtMost, 0, n) && holds(within, n, size)) return n;
+  if (holds(SizeRelation::Less, n, 0) && holds(SizeRelation::AtMost, 0, n + size)) return n + size;
+  const std::string key = (is_bound ? "bound " : "index ") + n.text() + " of " + size.text();
+  if (const auto known = places_.find(key); known != places_.end()) return known->second;
+  const std::int64_t length = scope().hint(size), asked = hint_of(number);
+  const std::int64_t most = std::max<std::int64_t>(length - (is_bound ? 0 : 1), 0);
+  const std::int64_t hint = std::clamp<std::int64_t>(asked < 0 ? asked + length : asked, 0, most);
+  const FlowItem size_item = FlowItem::number(DType::I64, Operand::of_number(size));
+  const FlowItem result = apply(op, DType::I64, {number, size_item}, !is_bound, hint);
+  const Dim place = size_of(result);
+  assume(SizeRelation::AtMost, 0, place);
+  assume(within, place, size);
+  places_.emplace(key, place);
+  return place;
+}
+
+Dim FlowNotes::index(const FlowItem& number, Dim size) { return placed(NumberOp::Index, number, size); }
+Dim FlowNotes::slice_bound(const FlowItem& number, Dim size) {
+  return placed(NumberOp::SliceBound, number, size);
+}
+
+FlowItem FlowNotes::item(const Tensor& x) {
+  const bool is_one = std::all_of(x.sizes().begin(), x.sizes().end(), [](Dim size) { return same(size, 1); });
+  if (!is_one) throw Unsupported{"a number is asked of a tensor of more elements than one"};
+  const DType dtype = x.dtype() == DType::Bool ? DType::Bool : is_float(x.dtype()) ? DType::F64 : DType::I64;
+  return apply(NumberOp::Item, dtype, {FlowItem::of(x)}, false);
+}
+
+void FlowNotes::require(const FlowItem& condition) {
+  const ExitId leave = exit();
+  jit::FlowEnd end;
+  end.kind = jit::FlowEnd::Kind::Branch;
+  end.condition = operand_of(condition);
+  end.place = place_;
+  const jit::BlockId from = block_;
+  const jit::BlockId other = add_leaving(leave);
+  end.then.block = add_inner();
+  end.other.block = other;
+  at(from).end = std::move(end);
+}
+
+void FlowNotes::settle_guards() {
+  if (scope().guards().size() == guards_) return;
+  apply(NumberOp::Not, DType::Bool, {FlowItem::constant(false)}, false);
+}
+
+// ---- Ops ----
+
+// Whether a view is without gaps says nothing of its type, so what is asked for it is no guard.
+Tensor FlowNotes::alias(const Tensor& x, Layout layout) {
+  const std::size_t guards = scope().guards().size();
+  Tensor view = Tensor::alias(x, std::move(layout));
+  scope().forget_guards(guards);
+  return view;
+}
+
+Tensors FlowNotes::view(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Tensor& x = inputs[0];
+  if (x.is_number()) throw Unsupported{"a view of a number"};
+  Tensors results;
+  for (Layout& each : op.view(x.layout(), attrs)) {
+    each.offset = 0;
+    results.push_back(alias(x, std::move(each)));
+  }
+  jit::FlowStep& step = note(op, jit::Form::Plain, jit::attr_list(attrs), {operand_of(x)}, false);
+  std::vector<ValueId> outputs;
+  for (const Tensor& each : results) {
+    outputs.push_back(add_value(jit::to_type(each.type()), ""));
+    know(each, outputs.back());
+  }
+  step.node.outputs = std::move(outputs);
+  return results;
+}
+
+Tensor FlowNotes::slice(const Tensor& x, int dim, Dim start, Dim stop, Dim step) {
+  static const Op& row = core_ops().slice;
+  const auto d = static_cast<std::size_t>(dim);
+  const Dim size = x.sizes()[d];
+  if (same(start, 0) && same(stop, size) && same(step, 1)) stop = size;
+  Dim distance = stop - start;
+  if (scope().decide(SizeRelation::AtMost, 0, distance) != true) distance = max(distance, Dim(0));
+  Layout layout = x.layout();
+  layout.sizes[d] = same(step, 1) ? distance : ceil_div(distance, step);
+  if (!same(step, 1)) {
+    const bool fits = scope().decide(SizeRelation::AtMost, step, size) == true;
+    layout.strides[d] *= fits ? step : min(step, max(size, Dim(1)));
+  }
+  Attrs attrs(row);
+  attrs.set("dim", Dim(dim)).set("start", start).set("end", stop).set("step", step);
+  const Tensor result = alias(x, std::move(layout));
+  jit::FlowStep& noted = note(row, jit::Form::Plain, jit::attr_list(attrs), {operand_of(x)}, false);
+  const ValueId id = add_value(jit::to_type(result.type()), "");
+  know(result, id);
+  noted.node.outputs = {id};
+  return result;
+}
+
+namespace {
+
+void refuse_effects(const Op& op, const Attrs& attrs) {
+  const std::string name = "`" + spoken_name(op) + "`";
+  if (op.draws()) throw Unsupported{name + " draws random numbers"};
+  if (op.is_ordered()) throw Unsupported{name + " has an effect beside its result"};
+  if (op.call != nullptr) throw Unsupported{name + " is code of its own"};
+  if (op.has(kCountsPlaces) || op.writes_metadata()) throw Unsupported{name + " sees the memory itself"};
+  if (op.writes_inputs != nullptr && op.writes_inputs(attrs))
+    throw Unsupported{name + " writes what it is given"};
+}
+
+}  // namespace
+
+Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
+  refuse_effects(op, attrs);
+  const SizeScope::Reason reason(op.name());
+  if (op.view != nullptr) return view(op, inputs, attrs);
+  if (op.decompose != nullptr && !has_kernel(op, inputs)) {
+    // A body may ask whether an operand is without gaps, which a view was taken not to be.
+    for (const Tensor& each : inputs) {
+      if (each && !each.is_contiguous()) static_cast<void>(is_contiguous(each.layout()));
+    }
+    return run_body(op, inputs, attrs);
+  }
+  const Tensors results = jit::results_without_elements(op, inputs, attrs);
+  std::vector<Operand> operands;
+  for (const Tensor& each : inputs) operands.push_back(operand_of(each));
+  const bool may_exit = exit_() != jit::kCannotFail;
+  jit::FlowStep& step =
+      note(op, jit::Form::Plain, jit::attr_list(attrs), std::move(operands), may_exit || op.may_fail());
+  std::vector<ValueId> outputs;
+  for (const Tensor& each : results) {
+    if (each.device() != Device{}) throw Unsupported{"a tensor is made that is not on the CPU"};
+    outputs.push_back(add_value(jit::to_type(each.type()), ""));
+    know(each, outputs.back());
+    made_at_.insert_or_assign(each.storage().get(), ++made_);
+  }
+  step.node.outputs = std::move(outputs);
+  return results;
+}
+
+// Elements of a view that is no broadcast share no memory, whatever its sizes are: what was asked to find
+// that out is no guard.
+void FlowNotes::forget_overlap(const Tensor& target) {
+  std::vector<SizeGuard> asked;
+  {
+    SizeScope apart(graph_.hints, 0);
+    for (const SizeGuard& each : facts_) apart.assume(each);
+    const std::size_t known = apart.guards().size();
+    static_cast<void>(has_overlap(target.layout()));
+    asked.assign(apart.guards().begin() + static_cast<std::ptrdiff_t>(known), apart.guards().end());
+  }
+  std::vector<SizeGuard> others;
+  const std::vector<SizeGuard>& guards = scope().guards();
+  for (std::size_t k = guards_; k < guards.size(); ++k) {
+    const bool is_asked = std::any_of(asked.begin(), asked.end(), [&](const SizeGuard& each) {
+      return each.relation == guards[k].relation && same(each.a, guards[k].a) && same(each.b, guards[k].b);
+    });
+    if (!is_asked) others.push_back(guards[k]);
+  }
+  scope().forget_guards(guards_);
+  for (const SizeGuard& each : others) scope().assume(each);
+}
+
+void FlowNotes::write(const Op& op, Inputs inputs, const Attrs& attrs) {
+  refuse_effects(op, attrs);
+  const Tensor& target = inputs[0];
+  forget_overlap(target);
+  std::vector<Operand> operands;
+  for (const Tensor& each : inputs) operands.push_back(operand_of(each));
+  const bool may_exit = exit_() != jit::kCannotFail;
+  jit::FlowStep& step =
+      note(op, jit::Form::Write, jit::attr_list(attrs), std::move(operands), may_exit || op.may_fail());
+  const ValueId result = add_value(jit::to_type(target.type()), "");
+  step.node.outputs = {result};
+  const auto made = made_at_.find(target.storage().get());
+  wrote_ = wrote_ || made == made_at_.end() || made->second <= fresh_since_;
+}
+
+// ---- Blocks ----
+
+jit::BlockId FlowNotes::add_inner() {
+  graph_.blocks.emplace_back();
+  return block_ = static_cast<jit::BlockId>(graph_.blocks.size()) - 1;
+}
+
+jit::BlockId FlowNotes::add_leaving(ExitId exit) {
+  graph_.blocks.emplace_back();
+  graph_.blocks.back().end.exit = exit;
+  graph_.blocks.back().end.place = place_;
+  return static_cast<jit::BlockId>(graph_.blocks.size()) - 1;
+}
+
+jit::BlockId FlowNotes::begin_block() {
+  graph_.blocks.emplace_back();
+  block_ = static_cast<jit::BlockId>(graph_.blocks.size()) - 1;
+  scope().forget_guards(0);
+  for (const SizeGuard& each : facts_) scope().assume(each);
+  guards_ = scope().guards().size();
+  places_.clear();
+  return block_;
+}
+
+}  // namespace kiln::interp::capture

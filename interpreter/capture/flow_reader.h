@@ -1,0 +1,225 @@
+// Owns the reading of a loop: from one instruction to the next, both ways of every branch, with abstract
+// values in registers.
+#pragma once
+
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "interpreter/capture/flow_sources.h"
+#include "interpreter/vm/vm.h"
+
+namespace kiln::interp {
+struct OpEntry;
+}
+
+namespace kiln::interp::capture {
+
+struct FlowFrame {
+  const Code* code = nullptr;
+  FlowItem function{};
+  std::size_t pc = 0;  // of the call in frames further out
+  std::vector<FlowItem> registers{};
+};
+
+// What all frames hold in front of an instruction; the outermost is that of the loop.
+struct FlowState {
+  std::vector<FlowFrame> frames;
+  // Within a call: has it written memory that is older than the call? Then the call cannot be done again.
+  bool wrote = false;
+  std::uint64_t fresh_since = 0;
+
+  FlowFrame& top() { return frames.back(); }
+  const FlowFrame& top() const { return frames.back(); }
+  bool in_call() const { return frames.size() > 1; }
+};
+
+// What one reading found that the next one begins with. It only grows.
+struct FlowKnowledge {
+  std::set<std::pair<std::string, std::size_t>> parameters;  // by place, and number of the leaf
+  std::map<std::string, std::string> unsupported;            // by place: the reason
+  std::map<std::size_t, std::string> calls_apart;            // by instruction of the loop's frame
+};
+
+// A register as the program calls it; "a value" of one that is no variable.
+std::string text_of_register_in(const Code& code, std::uint32_t r);
+
+class NumbersByPlace;
+
+class FlowReader {
+ public:
+  FlowReader(Vm& vm, const Loop& loop, LoopFlow& flow, FlowSources& inputs, FlowKnowledge& knowledge);
+
+  // False: something was found that makes another reading necessary. Throws ReadAgain likewise, and
+  // Unsupported where the loop can be no flow.
+  bool read();
+  // Does the loop go round within the flow?
+  bool goes_round() const { return goes_round_; }
+  const std::string& first_reason() const { return first_reason_; }
+
+ private:
+  // ---- Ways (flow_reader.cpp) ----
+  struct Edge {
+    jit::BlockId from = 0;
+    bool is_other = false;
+    FlowState state;
+  };
+  struct Place {
+    std::string key;
+    std::vector<std::size_t> rank;
+    jit::BlockId block = -1;
+    FlowState entry;
+    std::vector<std::size_t> parameters;  // leaves
+    std::vector<FlowItem> merged;         // by parameter
+    std::vector<Edge> edges;
+  };
+  void emit(Place& place);
+  void merge(Place& place);
+  void meet(Place& place, std::vector<FlowItem*> leaves, std::size_t leaf);
+  void arrive(Place& place, Edge edge);
+  bool is_same_object(const FlowItem& given, const FlowItem& known);
+  bool fits(FlowState known, const FlowState& state);
+  void connect(jit::BlockId from, bool is_other, FlowState state);
+  void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
+  void finish();
+  void finish_arguments(Place& place);
+  std::string key_of(const FlowState& state) const;
+  std::vector<std::size_t> rank_of(const FlowState& state);
+  void forget_dead(FlowState& state) const;
+  std::vector<FlowItem*> leaves_of(FlowState& state) const;
+  std::string name_of_leaf(const FlowState& state, std::size_t leaf) const;
+
+  // ---- Ends of blocks ----
+  void end_block(jit::FlowEnd end);
+  void go_to(std::size_t pc);  // in the innermost frame
+  void branch(const FlowItem& condition, std::size_t then, std::size_t other);
+  void leave(const std::string& reason);
+
+  // ---- Exits (flow_exit.cpp) ----
+  struct Replay {
+    std::size_t pc = 0;
+    std::vector<FlowItem> registers;
+    jit::ExitId exit = jit::kCannotFail;
+  };
+  bool can_leave(std::size_t pc, const std::vector<FlowItem>& registers);
+  jit::ExitId exit_at(std::size_t pc, const std::vector<FlowItem>& registers, std::string reason);
+  jit::ExitId exit_now();
+  jit::ExitId exit_of(const FlowState& state, const std::string& reason);
+  std::optional<LoopFlow::Held> held(const FlowItem& item, std::vector<jit::Operand>& values);
+
+  // ---- Instructions (flow_instruction.cpp) ----
+  void instructions();
+  void instruction();
+  void place_instruction();
+  std::string place_key() const;
+  void refuse(const std::string& reason);
+  FlowFrame& frame() { return state_.top(); }
+  const Instruction& at() const { return state_.top().code->instructions[state_.top().pc]; }
+  Opcode opcode() const { return state_.top().code->opcode_at(state_.top().pc); }
+  FlowItem& reg(std::uint32_t r) { return state_.top().registers[r]; }
+  std::size_t target() const;
+  bool look_up_variable();
+  bool load();
+  bool operate();
+  bool compare_and_jump();
+  bool jump();
+  bool collect();
+  bool access();
+  SourceId function_source();
+
+  // ---- Values ----
+  FlowItem forced(const FlowItem& item);  // a number or tensor that was found outside is an input
+  FlowItem number(const FlowItem& item, std::string_view what);
+  FlowItem as_int(const FlowItem& number);
+  FlowItem as_float(const FlowItem& number);
+  FlowItem truth(const FlowItem& item);
+  FlowItem negated(const FlowItem& condition);
+  std::vector<FlowItem> items_of(const FlowItem& item);
+
+  // ---- Operators (flow_operators.cpp) ----
+  FlowItem binary(lang::BinaryOp op, const FlowItem& a, const FlowItem& b);
+  FlowItem numbers_binary(lang::BinaryOp op, FlowItem a, FlowItem b);
+  FlowItem ints_binary(lang::BinaryOp op, const FlowItem& a, const FlowItem& b);
+  FlowItem floats_binary(lang::BinaryOp op, const FlowItem& a, const FlowItem& b);
+  void augmented(lang::BinaryOp op, std::uint32_t target, const FlowItem& value);
+  FlowItem compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
+  FlowItem numbers_compared(lang::CompareOp op, FlowItem a, FlowItem b);
+  FlowItem identity_compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
+  FlowItem exact_float(const FlowItem& whole);
+  Tensor operand_tensor(const FlowItem& item);
+  FlowItem unary(lang::UnaryOp op, const FlowItem& x);
+  FlowItem extreme(bool greatest, const FlowItem& a, const FlowItem& b);
+
+  // ---- Items of tensors, lists and tuples (flow_index.cpp) ----
+  FlowItem get_index(const FlowItem& object, const FlowItem& index);
+  void set_index(const FlowItem& object, const FlowItem& index, const FlowItem& value);
+  Tensor indexed(const Tensor& x, const std::vector<FlowItem>& items);
+  Dim bound(const FlowItem& item, Dim absent, Dim size);
+  FlowItem whole(const FlowItem& item);  // an int, also that of an integer tensor of rank 0
+  FlowItem list_item(const FlowItem& list, const FlowItem& index);
+  FlowItem part_of(const FlowItem& known, std::int64_t place);
+  void note_write(const Tensor& x);
+
+  // ---- Iteration (flow_iteration.cpp) ----
+  void begin_for();
+  void next_for();
+  FlowItem count_of_range(const FlowItem& start, const FlowItem& stop, const FlowItem& step);
+  void branch_within(const FlowItem& condition, const std::function<void()>& take, std::size_t then,
+                     std::size_t other, const std::function<void()>& otherwise);
+  void next_of_range(std::uint32_t r);
+  void next_of_list(std::uint32_t r);
+  void next_of_tuple(std::uint32_t r);
+
+  // ---- Calls (flow_calls.cpp) ----
+  void call(std::uint32_t base, std::uint32_t count, const std::vector<std::string_view>& names);
+  void method_call(std::uint32_t base, std::uint32_t count, const Site& site,
+                   const std::vector<std::string_view>& names);
+  std::vector<std::string_view> names_of(const CallShape& shape) const;
+  void call_function(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
+                     const std::vector<std::string_view>& names);
+  Value stand_in(const FlowItem& item);
+  void follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item);
+  void enter(const FlowItem& function, std::vector<FlowItem> arguments);
+  void return_value(FlowItem value);
+  FlowItem call_native(const Native& native, std::vector<FlowItem> arguments,
+                       const std::vector<std::string_view>& names);
+  FlowItem call_type(const Type& type, std::vector<FlowItem> arguments);
+  std::optional<FlowItem> call_host(std::string_view name, std::vector<FlowItem>& arguments);
+  FlowItem length_of(const FlowItem& item);
+  FlowItem call_op_on(const OpEntry& entry, const std::vector<FlowItem>& arguments,
+                      const std::vector<std::string_view>& names);
+  FlowItem op_on_numbers(const OpEntry& entry, std::vector<FlowItem> arguments);
+  FlowItem result_of(const Value& value);
+  FlowItem attribute(const FlowItem& object, const Site& site);
+  std::optional<FlowItem> tensor_member(const Tensor& x, std::string_view name,
+                                        const std::vector<FlowItem>& arguments);
+  std::optional<FlowItem> scope_function(const Site& site);
+
+  Vm& vm_;
+  const Loop loop_;
+  LoopFlow& flow_;
+  FlowSources& inputs_;
+  FlowKnowledge& knowledge_;
+  FlowNotes notes_;
+  const Frame& entry_frame_;
+  std::vector<FlowItem> entry_;  // the registers when the flow begins
+  std::list<Place> places_;
+  std::map<std::string, Place*> by_key_;
+  std::map<const Code*, std::vector<std::size_t>> ranks_;  // of instructions, in the order of reading
+  std::map<const Code*, std::vector<bool>> targets_;       // of jumps
+  std::map<std::vector<std::size_t>, int> versions_;       // by instructions of all frames
+  FlowState state_;
+  std::optional<Replay> replay_;
+  bool ended_ = false;  // the block
+  Place* place_ = nullptr;
+  bool agrees_ = true;
+  bool goes_round_ = false;
+  std::string first_reason_;
+  std::string misfit_;  // why `fits` said no
+
+  const std::vector<bool>& targets(const Code& code);
+  const std::vector<std::size_t>& ranks(const Code& code, std::size_t first);
+};
+
+}  // namespace kiln::interp::capture

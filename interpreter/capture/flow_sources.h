@@ -1,0 +1,62 @@
+// Owns what a flow is given from outside: where each input is found, and what must hold of it.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+
+#include "interpreter/capture/flow_notes.h"
+#include "interpreter/capture/loop_flow.h"
+
+namespace kiln::interp::capture {
+
+// An input was found that no value of the graph stands for yet: the loop is read anew.
+struct ReadAgain {};
+
+class FlowSources {
+ public:
+  explicit FlowSources(LoopFlow& flow) : flow_(flow) {}
+
+  // The range that the loop goes over: where its next item is found, and how many follow.
+  void set_own_range(SourceId next, SourceId left) {
+    next_ = next;
+    left_ = left;
+  }
+  // The inputs found so far become the first values of the graph. Guards are found anew.
+  void begin(FlowNotes& notes);
+
+  SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
+  SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
+  // A number or tensor as an input. Throws ReadAgain for a new one.
+  FlowItem input(const Value& value, SourceId source);
+  // The items of a list of numbers, as a tensor. Throws Unsupported for other lists.
+  FlowItem numbers(const Value& list, SourceId source);
+  void guard(Guard guard);
+  // What is known of the value is used.
+  void expect_same(const FlowItem& known);
+  void expect_equal(const Value& value, SourceId source);
+  void expect_length(const FlowItem& known);
+  void expect_written(const Tensor& x);  // an input, or a view of one
+
+ private:
+  struct Entry {
+    LoopFlow::Input::Kind kind;
+    SourceId source;
+    Value value;
+    std::string name;
+    FlowItem item{};
+  };
+  FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
+  void begin(FlowNotes& notes, Entry& entry);
+  FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
+  FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
+  Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
+
+  LoopFlow& flow_;
+  SourceId next_ = -1, left_ = -1;
+  std::vector<Entry> entries_;
+  std::map<std::pair<LoopFlow::Input::Kind, SourceId>, std::size_t> by_source_;
+  std::unordered_map<const TensorImpl*, SourceId> by_tensor_;
+  std::map<std::int64_t, std::size_t> symbols_;  // by size: sizes that are equal now stay so
+};
+
+}  // namespace kiln::interp::capture

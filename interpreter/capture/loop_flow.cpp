@@ -1,0 +1,52 @@
+#include "interpreter/capture/loop_flow.h"
+
+#include <fmt/format.h>
+
+#include "interpreter/capture/flow_reader.h"
+#include "jit/graph/trace.h"
+#include "tensor/autograd.h"
+
+namespace kiln::interp::capture {
+
+namespace {
+
+constexpr int kMostReadings = 100;  // each finds something that the next one begins with
+
+LoopReading refused(Vm& vm, const Loop& loop, std::string reason) {
+  return {nullptr, std::move(reason), vm.frame()->code->span(loop.top)};
+}
+
+}  // namespace
+
+void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
+  sources.visit_references(visitor);
+  interp::visit_references(exprs.all, visitor);
+  interp::visit_references(guards, visitor);
+  for (const Exit& exit : exits) {
+    for (const auto& [number, held] : exit.registers) interp::visit_references(held.value, visitor);
+  }
+}
+
+LoopReading read_loop(Vm& vm, const Loop& loop) {
+  if (levels::top != nullptr) return refused(vm, loop, "the loop runs under a transform");
+  if (vm.watcher() != nullptr) return refused(vm, loop, "each instruction is watched");
+  const jit::NoLevels apart;
+  auto flow = std::make_unique<LoopFlow>();
+  FlowSources inputs(*flow);
+  FlowKnowledge knowledge;
+  for (int k = 0; k < kMostReadings; ++k) {
+    try {
+      FlowReader reader(vm, loop, *flow, inputs, knowledge);
+      if (!reader.read()) continue;
+      if (!reader.goes_round()) return refused(vm, loop, reader.first_reason());
+      return {std::move(flow), {}, {}};
+    } catch (const ReadAgain&) {
+      continue;
+    } catch (const Unsupported& unsupported) {
+      return refused(vm, loop, unsupported.reason);
+    }
+  }
+  return refused(vm, loop, "the loop is too intricate");
+}
+
+}  // namespace kiln::interp::capture

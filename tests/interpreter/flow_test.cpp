@@ -1,0 +1,208 @@
+// Loops are read as flow graphs that do what the interpreter does, wherever they are left.
+#include <fmt/format.h>
+#include <catch2/catch.hpp>
+#include <optional>
+#include <string>
+
+#include "interpreter/capture/flow_entry.h"
+#include "interpreter/vm/impl.h"
+#include "interpreter/vm/watcher.h"
+
+namespace kiln::interp {
+namespace {
+
+using capture::LoopReading;
+
+// Stands at the top of a loop of `main` when it is come to for the second time, and reads the loop there.
+class AtSecondIteration final : public Watcher {
+ public:
+  AtSecondIteration(Vm& vm, const Code& code, bool is_inner) : vm_(vm), code_(code), is_inner_(is_inner) {
+    vm_.set_watcher(this);
+  }
+  ~AtSecondIteration() { vm_.set_watcher(nullptr); }
+
+  bool observe(Frame* entry) override {
+    while (vm_.watcher() != nullptr) {
+      if (is_there()) {
+        vm_.set_watcher(nullptr);
+        read();
+        return vm_.execute(entry);
+      }
+      if (vm_.step(entry)) return true;
+    }
+    return vm_.execute(entry);
+  }
+  void give_up(std::string) override {}
+
+  std::optional<LoopReading> reading;
+  std::string graph;
+  std::optional<capture::FlowRun> run;
+  std::string left_because;
+
+ private:
+  bool is_there() {
+    const Frame& frame = *vm_.frame();
+    if (frame.code != &code_) return false;
+    const std::size_t which = is_inner_ ? code_.loops().all().size() - 1 : 0;
+    return !code_.loops().all().empty() && frame.place() == loop(which).top && ++arrivals_ == 2;
+  }
+  const capture::Loop& loop(std::size_t which) const {
+    const auto& all = code_.loops().all();
+    const capture::Loop* found = &all[which];
+    for (const capture::Loop& each : all) {
+      if (!is_inner_ && each.end > found->end) found = &each;
+    }
+    return *found;
+  }
+  void read() {
+    const std::size_t which = is_inner_ ? code_.loops().all().size() - 1 : 0;
+    reading = capture::read_loop(vm_, loop(which));
+    if (!reading->flow) return;
+    graph = jit::to_string(*reading->flow->graph);
+    INFO(graph);
+    REQUIRE(jit::find_fault(*reading->flow->graph) == "");
+    capture::FlowEntry entry;
+    entry.loop = std::move(*reading->flow);
+    entry.run = jit::evaluated(entry.loop.graph);
+    const auto inputs = capture::inputs_of(vm_, entry.loop);
+    REQUIRE(inputs.has_value());
+    run = capture::run_flow(vm_, entry, *inputs);
+    left_because = entry.loop.graph->exits[static_cast<std::size_t>(run->exit)].reason;
+  }
+
+  Vm& vm_;
+  const Code& code_;
+  bool is_inner_;
+  int arrivals_ = 0;
+};
+
+struct Shown {
+  std::string result;  // what `main` gives, or the error it ends in
+  std::string reason;  // why there is no flow
+  std::string graph;
+  std::string left_because;
+  std::int64_t trips = 0;
+};
+
+Shown run(const std::string& text, bool with_flow, bool is_inner = false) {
+  Interpreter interpreter;
+  Shown shown;
+  Vm& vm = interpreter.impl().vm;
+  interpreter.run("<test>", text);
+  const Value main = *interpreter.main().find("main");
+  std::optional<AtSecondIteration> watcher;
+  if (with_flow) watcher.emplace(vm, *main.as<Function>().code, is_inner);
+  try {
+    shown.result = interpreter.repr(vm.call(main, {}));
+  } catch (const lang::UserError& error) {
+    shown.result = error.diagnostic().kind + ": " + error.diagnostic().message;
+  }
+  if (!watcher) return shown;
+  if (watcher->reading) shown.reason = watcher->reading->reason;
+  shown.graph = watcher->graph;
+  shown.left_because = watcher->left_because;
+  if (watcher->run) shown.trips = watcher->run->trips;
+  return shown;
+}
+
+// The program does the same with its loop as a flow, which goes round at least so often.
+void check_same(const std::string& text, std::int64_t least_trips, bool is_inner = false) {
+  INFO(text);
+  const Shown eager = run(text, false);
+  const Shown flow = run(text, true, is_inner);
+  INFO(flow.graph);
+  INFO(flow.left_because);
+  CHECK(flow.reason == "");
+  CHECK(flow.result == eager.result);
+  CHECK(flow.trips >= least_trips);
+}
+
+TEST_CASE("loops of numbers are flows") {
+  check_same("fn main() { s = 0; for i in range(100) { s += i * i }; return s }", 90);
+  check_same("fn main() { s = 0.0; i = 0; while i < 50 { s += i / 3; i += 1 }; return s, i }", 40);
+  check_same(
+      "fn main() { n = 27; steps = 0; while n != 1 { if n % 2 == 0 { n //= 2 } else { n = 3 * n + 1 }; steps "
+      "+= 1 }; "
+      "return steps }",
+      100);
+  check_same(
+      "fn main() { s = 0; for i in range(50, 0, -3) { if i == 20 { continue }; if i < 5 { break }; s ^= i }; "
+      "return s, i }",
+      10);
+  check_same("fn main() { s = 0; for i in range(9) { for j in range(i) { s += i * j } }; return s }", 30);
+  check_same("fn main() { s = 0; for i in range(9) { for j in range(i) { s += i * j } }; return s }", 1,
+             true);
+  check_same("fn main() { a = 1; b = 2; for _ in range(20) { (a, b) = (b, a + b) }; return a, b }", 15);
+  check_same(
+      "fn main() { x = 0.5; for i in range(30) { x = x * 3.7 * (1 - x) if x < 0.9 and i >= 0 else x / 2 }; "
+      "return x }",
+      25);
+  check_same(
+      "fn main() { s = 0; for i in range(30) { s += max(i, 7) - min(i, 9, 3) + abs(-i) + int(i / 2) }; "
+      "return s }",
+      25);
+}
+
+TEST_CASE("a flow leaves in front of what fails") {
+  check_same("fn main() { n = 1; for i in range(200) { n *= 3 }; return n }", 30);
+  check_same("fn main() { s = 0; for i in range(9, -9, -1) { s += 10 // i }; return s }", 5);
+  check_same("fn main() { x = zeros(5); for i in range(9) { x[i] = i }; return x }", 2);
+}
+
+TEST_CASE("lists of numbers are read as tensors") {
+  check_same("fn main() { s = 0; xs = [3, 1, 4, 1, 5]; for x in xs { s = s * 2 + x }; return s }", 3);
+  check_same("fn main() { s = 0.0; xs = [0.5, 1.5, 2.5]; for i in range(-3, 3) { s += xs[i] }; return s }",
+             3);
+  check_same(
+      "fn main() { crc = 0xffff; for b in [17, 200, 33, 91] { c = 0xff & b; for _ in range(8) { if (crc & 1) "
+      "^ (c & 1) == "
+      "1 { crc = (crc >> 1) ^ 0x8408 } else { crc >>= 1 }; c >>= 1 } }; return crc }",
+      10);
+}
+
+TEST_CASE("elements and slices are views") {
+  check_same(
+      "fn main() { a = arange(36, dtype=f64).reshape(6, 6) + 9 * eye(6, dtype=f64)\n"
+      "for i in range(a.size(0)) { for j in range(i) { a[i, j] -= a[i, :j] @ a[:j, j]; a[i, j] /= a[j, j] }\n"
+      "for j in range(i, a.size(0)) { a[i, j] -= a[i, :i] @ a[:i, j] } }\n return a }",
+      20);
+  check_same(
+      "fn main() { a = arange(30, dtype=f64).reshape(6, 5); b = ones(6, 7, dtype=f64)\n"
+      "for i in range(5) { for j in range(7) { b[i, j] += dot(a[i + 1:, i], b[i + 1:, j]) } }\n return b }",
+      20);
+  check_same(
+      "fn main() { x = arange(20); t = 0; for i in range(19) { if x[i] % 3 == 0 { x[i + 1] += x[i] }; t += "
+      "int(x[i]) "
+      "}; return x, t }",
+      15);
+  check_same(
+      "fn main() { x = arange(20, dtype=f64); for i in range(1, 19) { x[i:i + 2] = x[i - 1:i + 1] * 0.5 }; "
+      "return x }",
+      15);
+}
+
+TEST_CASE("a variable may begin as another kind of value") {
+  check_same(
+      "fn main() { x = arange(9, dtype=f64); t = 0; for i in range(4) { s = 0; for j in range(9) { s += x[j] "
+      "* i }; "
+      "t += s }; return t }",
+      20);
+}
+
+TEST_CASE("functions of the program are part of the loop that calls them") {
+  check_same(
+      "fn half(x) { if x > 1 { return x / 2 }; return x }\n"
+      "fn main() { s = 0.0; for i in range(40) { s += half(s) + 1 }; return s }",
+      35);
+}
+
+TEST_CASE("why a loop is no flow is told") {
+  const Shown prints = run("fn main() { for i in range(9) { print(i) } }", true);
+  CHECK(prints.reason == "a call of `print` (line 1)");
+  const Shown grows =
+      run("fn main() { x = zeros(2); for i in range(9) { x = cat([x, x]) }; return x }", true);
+  CHECK(grows.reason.find("`x` is f32[") == 0);
+}
+
+}  // namespace
+}  // namespace kiln::interp
