@@ -16,8 +16,6 @@ using jit::ValueId;
 
 namespace {
 
-constexpr std::int64_t kGenericHint = 3;  // neither 0 nor 1, which are sizes with a meaning of their own
-
 jit::Type number_type(DType dtype) { return {dtype, Device{}, {}, true, std::nullopt}; }
 
 }  // namespace
@@ -131,8 +129,9 @@ FlowItem FlowNotes::apply(NumberOp op, DType dtype, const std::vector<FlowItem>&
   for (const FlowItem& each : operands) given.push_back(operand_of(each));
   jit::FlowStep& step = note(jit::number_op(op), jit::Form::Plain, {}, std::move(given), may_fail);
   const bool places = op == NumberOp::Index || op == NumberOp::SliceBound;
-  FlowItem result =
-      add_number(dtype, "", hint == kAnyHint ? kGenericHint : hint, places ? 0 : SizeScope::kAnyInt);
+  // Of numbers that nothing is known of, each is larger than those before, as bounds of slices are.
+  if (hint == kAnyHint) hint = next_hint_ += 5;
+  FlowItem result = add_number(dtype, "", hint, places ? 0 : SizeScope::kAnyInt);
   step.node.outputs = {result.operand.value};
   return result;
 }
@@ -265,7 +264,7 @@ void refuse_effects(const Op& op, const Attrs& attrs) {
   if (op.draws()) throw Unsupported{name + " draws random numbers"};
   if (op.is_ordered()) throw Unsupported{name + " has an effect beside its result"};
   if (op.call != nullptr) throw Unsupported{name + " is code of its own"};
-  if (op.has(kCountsPlaces) || op.writes_metadata()) throw Unsupported{name + " sees the memory itself"};
+  if (op.has(kCountsPlaces)) throw Unsupported{name + " sees the memory itself"};
   if (op.writes_inputs != nullptr && op.writes_inputs(attrs))
     throw Unsupported{name + " writes what it is given"};
 }

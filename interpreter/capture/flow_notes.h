@@ -109,6 +109,7 @@ class FlowNotes final : public StandIn {
   std::uint64_t fresh_since_ = 0;
   bool wrote_ = false;
   std::vector<SizeGuard> facts_;       // hold wherever their symbols are defined
+  std::int64_t next_hint_ = -2;        // neither 0 nor 1, which are sizes with a meaning of their own
   std::size_t guards_ = 0;             // how many of the scope belong to steps already
   std::map<std::string, Dim> places_;  // indices and bounds of the block, by what they were made of
 };

@@ -14,6 +14,7 @@ using jit::FlowEnd;
 
 namespace {
 
+const char* const kDone = "the loop is done";
 constexpr int kMostVersions = 4;  // of one place in the code, by what registers hold there
 
 // The value that an int has some iterations later, so that it is no special case of a rule.
@@ -48,8 +49,9 @@ bool FlowReader::read() {
     source.number = r;
     source.text = text_of_register_in(code, r);
     const bool is_live = code.liveness().is_live(loop_.top, r);
-    frame.registers.push_back(
-        is_live ? FlowItem::at(entry_frame_.base[r], inputs_.add_source(std::move(source))) : FlowItem{});
+    frame.registers.push_back(is_live
+                                  ? FlowItem::at(entry_frame_.base[r], inputs_.add_source(std::move(source)))
+                                  : FlowItem::dead());
   }
   entry_ = frame.registers;
   if (code.opcode_at(loop_.end - 1) == Opcode::NextFor) {
@@ -140,7 +142,7 @@ void FlowReader::forget_dead(FlowState& state) const {
   for (FlowFrame& each : state.frames) {
     const Liveness& live = each.code->liveness();
     for (std::uint32_t r = 0; r < each.registers.size(); ++r) {
-      if (!live.is_live(each.pc, r)) each.registers[r] = {};
+      if (!live.is_live(each.pc, r)) each.registers[r] = FlowItem::dead();
     }
   }
 }
@@ -168,8 +170,7 @@ std::string FlowReader::name_of_leaf(const FlowState& state, std::size_t leaf) c
 }
 
 void FlowReader::connect(BlockId from, bool is_other, FlowState state) {
-  if (!state.in_call() && !loop_.contains(state.top().pc))
-    return leave_by_edge(from, is_other, state, "the loop is done");
+  if (!state.in_call() && !loop_.contains(state.top().pc)) return leave_by_edge(from, is_other, state, kDone);
   forget_dead(state);
   const std::string key = key_of(state);
   Place*& place = by_key_[key];
@@ -315,7 +316,7 @@ void FlowReader::leave(const std::string& reason) {
 
 void FlowReader::leave_by_edge(BlockId from, bool is_other, const FlowState& state,
                                const std::string& reason) {
-  if (first_reason_.empty()) first_reason_ = reason;
+  if (first_reason_.empty() && reason != kDone) first_reason_ = reason;
   const jit::ExitId exit = exit_of(state, reason);
   const BlockId block = notes_.add_leaving(exit);
   FlowEnd& end = notes_.at(from).end;
