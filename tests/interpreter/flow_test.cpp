@@ -154,7 +154,7 @@ TEST_CASE("what is half made where a flow leaves is made again") {
   check_same(
       "fn main() { a = arange(36, dtype=f64).reshape(6, 6); c = a * 2; x = [a, a + 1]; t = (c, c)[0] * (1 + "
       "2)\n"
-      "for i in range(6) { for j in range(6) { (u, v, w) = (x[0], t, 7); c[:i, j] += a[i, :i] * a[9 - i, 0] "
+      "for i in range(6) { for j in range(6) { (u, v, w) = (x[0], t, 7); c[:i, j] += a[i, :i] * 2 ** (3 - i) "
       "} }\n"
       "return c }",
       5);
