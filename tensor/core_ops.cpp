@@ -16,6 +16,7 @@ const CoreOps& core_ops() {
                             .copy = table.at("copy"),
                             .detach = table.at("detach"),
                             .expand = table.at("expand"),
+                            .flip = table.at("flip"),
                             .full = table.at("full"),
                             .index = table.at("index"),
                             .index_put = table.at("index_put"),

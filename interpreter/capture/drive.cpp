@@ -5,7 +5,6 @@
 
 #include "interpreter/capture/backend.h"
 #include "interpreter/capture/beside.h"
-#include "interpreter/capture/call_snapshot.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/hot.h"
@@ -374,10 +373,8 @@ class Drive {
         note_names(place.varying, *vm_.frame());
         note_carried(place.varying, *vm_.frame());
       }
-      const bool is_snapshot = compiled_.options.backend == kAsCaptured;
-      const CallSnapshot snapshot(is_snapshot);
       Tracer tracer(vm_, region_, place.varying);
-      if (is_snapshot) tracer.recorder().keep_given();
+      if (compiled_.options.backend == kAsCaptured) tracer.recorder().keep_given();
       const kiln::Generator before = generator();
       outcome = tracer.run();
       if (outcome.entry) outcome.entry->generator = before;

@@ -163,9 +163,12 @@ void FlowReader::return_value(FlowItem value) {
   const Instruction& call = at();
   reg(call.a) = std::move(value);
   ++frame().pc;
-  if (state_.in_call()) return;
-  if (state_.wrote) replay_.reset();
-  state_.wrote = false;
+  if (!state_.in_call()) {
+    if (state_.wrote) replay_.reset();
+    state_.wrote = false;
+  }
+  // A function with several ways goes on in one.
+  if (place_->entry.frames.size() > state_.frames.size()) go_to(frame().pc);
 }
 
 // ---- Ops ----
@@ -262,15 +265,17 @@ bool gives_whole_numbers(const Op& op) {
 
 }  // namespace
 
-// An elementwise op on numbers computes in f64 what it computes on tensors.
+// An elementwise op on numbers computes in f64, ints too where it gives a float of them.
 FlowItem FlowReader::op_on_numbers(const OpEntry& entry, std::vector<FlowItem> arguments) {
   const OpForm& form = entry.forms.front();
   const std::string text = "`" + entry.name + "` of numbers";
-  const bool is_plain = form.on_numbers && form.plain == static_cast<int>(arguments.size()) && !entry.inplace;
+  const bool is_plain = form.on_numbers && form.plain == static_cast<int>(arguments.size()) &&
+                        form.op->signature.inputs == form.plain && !entry.inplace;
   if (!is_plain) throw Unsupported{text};
-  bool any_float = false, all_literal = true;
+  bool any_float = false, any_bool = false, all_literal = true;
   for (const FlowItem& each : arguments) {
     any_float = any_float || each.dtype == DType::F64;
+    any_bool = any_bool || each.dtype == DType::Bool;
     all_literal = all_literal && each.is_literal();
   }
   if (all_literal) {
@@ -278,19 +283,14 @@ FlowItem FlowReader::op_on_numbers(const OpEntry& entry, std::vector<FlowItem> a
     for (const FlowItem& each : arguments) values.push_back(each.literal());
     return FlowItem::constant(call_op(vm_.interpreter(), entry, values));
   }
-  if (!any_float) throw Unsupported{text + " that are all ints"};
-  static const Op& kTo = OpTable::get().at("to");
-  std::vector<Tensor> inputs;
-  for (const FlowItem& each : arguments) {
-    const Tensor number = operand_tensor(each.dtype == DType::Bool ? each : as_float(each));
-    Attrs attrs(kTo);
-    attrs.set("dtype", each.dtype == DType::Bool ? DType::Bool : DType::F64);
-    inputs.push_back(kiln::bind(kTo, {&number, 1}, attrs)[0]);
-  }
-  inputs.resize(static_cast<std::size_t>(form.op->signature.inputs));
-  const Tensor result = kiln::bind(*form.op, inputs, form.defaults)[0];
-  const FlowItem number = notes_.item(result);
-  if (number.dtype != DType::F64 || !gives_whole_numbers(*form.op)) return number;
+  const std::vector<TensorType> types(arguments.size(),
+                                      TensorType{any_float ? DType::F64 : DType::I64, {}, {}, false});
+  const bool gives_float =
+      form.op->infer(types, form.defaults)[0].dtype == (any_float ? DType::F64 : default_float());
+  if (any_bool || !gives_float) throw Unsupported{text + " that gives no float"};
+  for (FlowItem& each : arguments) each = as_float(each);
+  const FlowItem number = notes_.call(form.op->name(), arguments);
+  if (!gives_whole_numbers(*form.op)) return number;
   const FlowItem size = notes_.apply(jit::NumberOp::Absolute, DType::F64, {number}, false);
   notes_.require(notes_.apply(jit::NumberOp::Less, DType::Bool, {size, FlowItem::constant(9e18)}, false));
   return notes_.apply(jit::NumberOp::ToInt, DType::I64, {number}, true);

@@ -33,7 +33,9 @@ FlowItem FlowReader::whole(const FlowItem& item) {
 }
 
 Dim FlowReader::bound(const FlowItem& item, Dim absent, Dim size) {
-  return item.is_none() ? absent : notes_.slice_bound(whole(item), size);
+  if (!item.is_none()) return notes_.slice_bound(whole(item), size);
+  inputs_.expect_same(item);
+  return absent;
 }
 
 // A view, or a copy where one of the items is a tensor.
@@ -56,6 +58,7 @@ Tensor FlowReader::indexed(const Tensor& x, const std::vector<FlowItem>& items) 
     } else if (each.known.is(Tag::Ellipsis) && each.is(Kind::Known)) {
       dim += rest;
     } else if (each.is_none()) {
+      inputs_.expect_same(each);
       view = ops::unsqueeze(view, dim++);
     } else {
       throw Unsupported{"an index by " + text_of(each)};
@@ -85,7 +88,9 @@ FlowItem FlowReader::get_index(const FlowItem& owner, const FlowItem& index) {
   return notes_.item_of(indexed(object.tensor, items));
 }
 
-void FlowReader::note_write(const Tensor& x) { inputs_.expect_written(x); }
+void FlowReader::note_write(const Tensor& x) {
+  if (!notes_.is_made(x)) inputs_.expect_written(x);
+}
 
 void FlowReader::set_index(const FlowItem& owner, const FlowItem& index, const FlowItem& given) {
   const FlowItem object = forced(owner), value = forced(given);

@@ -21,7 +21,7 @@ void FlowReader::refuse(const std::string& reason) {
   std::string text = reason;
   const lang::Span span = frame().code->span(frame().pc);
   if (span.file != nullptr) text += fmt::format(" (line {})", span.file->locate(span.begin).line);
-  knowledge_.unsupported.emplace(place_key(), text);
+  knowledge_.unsupported.emplace(current_, text);
   throw ReadAgain{};
 }
 
@@ -50,7 +50,8 @@ void FlowReader::instructions() {
     const bool is_outside = !state_.in_call() && !loop_.contains(frame().pc);
     if (!is_first && (is_outside || targets(*frame().code)[frame().pc])) return go_to(frame().pc);
     place_instruction();
-    const auto known = knowledge_.unsupported.find(place_key());
+    current_ = place_key();
+    const auto known = knowledge_.unsupported.find(current_);
     if (known != knowledge_.unsupported.end()) return leave(known->second);
     try {
       instruction();

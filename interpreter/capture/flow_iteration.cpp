@@ -56,6 +56,7 @@ void FlowReader::begin_for() {
   if (!is_sequence) throw Unsupported{"a loop over " + text_of(source)};
   state[0] = source;
   state[1] = zero();
+  state[2] = {};
 }
 
 void FlowReader::next_for() {
@@ -133,8 +134,9 @@ void FlowReader::branch_within(const FlowItem& condition, const std::function<vo
   go_to(then);
   std::swap(state_, before);
   otherwise();
-  state_.top().pc = other;
-  connect(from, true, state_);
+  FlowState next = state_;
+  next.top().pc = other;
+  connect(from, true, std::move(next));
 }
 
 }  // namespace kiln::interp::capture

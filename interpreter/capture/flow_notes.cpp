@@ -16,8 +16,6 @@ using jit::ValueId;
 
 namespace {
 
-constexpr std::int64_t kGenericHint = 3;  // neither 0 nor 1, which are sizes with a meaning of their own
-
 jit::Type number_type(DType dtype) { return {dtype, Device{}, {}, true, std::nullopt}; }
 
 }  // namespace
@@ -131,8 +129,20 @@ FlowItem FlowNotes::apply(NumberOp op, DType dtype, const std::vector<FlowItem>&
   for (const FlowItem& each : operands) given.push_back(operand_of(each));
   jit::FlowStep& step = note(jit::number_op(op), jit::Form::Plain, {}, std::move(given), may_fail);
   const bool places = op == NumberOp::Index || op == NumberOp::SliceBound;
-  FlowItem result =
-      add_number(dtype, "", hint == kAnyHint ? kGenericHint : hint, places ? 0 : SizeScope::kAnyInt);
+  // Of numbers that nothing is known of, each is larger than those before, as bounds of slices are.
+  if (hint == kAnyHint) hint = next_hint_ += 5;
+  FlowItem result = add_number(dtype, "", hint, places ? 0 : SizeScope::kAnyInt);
+  step.node.outputs = {result.operand.value};
+  return result;
+}
+
+FlowItem FlowNotes::call(std::string_view row, const std::vector<FlowItem>& operands) {
+  std::vector<Operand> given;
+  for (const FlowItem& each : operands) given.push_back(operand_of(each));
+  const std::vector<Attr> attrs{Attr(std::string(row))};
+  jit::FlowStep& step =
+      note(jit::number_op(NumberOp::Call), jit::Form::Plain, attrs, std::move(given), false);
+  FlowItem result = add_number(DType::F64, "", 0, SizeScope::kAnyInt);
   step.node.outputs = {result.operand.value};
   return result;
 }
@@ -198,11 +208,11 @@ void FlowNotes::settle_guards() {
 
 // ---- Ops ----
 
-// Whether a view is without gaps says nothing of its type, so what is asked for it is no guard.
+// That a view has gaps is said of it where that may be: it is no guard.
 Tensor FlowNotes::alias(const Tensor& x, Layout layout) {
   const std::size_t guards = scope().guards().size();
   Tensor view = Tensor::alias(x, std::move(layout));
-  scope().forget_guards(guards);
+  if (!view.is_contiguous()) scope().forget_guards(guards);
   return view;
 }
 
@@ -217,7 +227,7 @@ Tensors FlowNotes::view(const Op& op, Inputs inputs, const Attrs& attrs) {
   jit::FlowStep& step = note(op, jit::Form::Plain, jit::attr_list(attrs), {operand_of(x)}, false);
   std::vector<ValueId> outputs;
   for (const Tensor& each : results) {
-    outputs.push_back(add_value(jit::to_type(each.type()), ""));
+    outputs.push_back(add_value(type_of(FlowItem::of(each)), ""));
     know(each, outputs.back());
   }
   step.node.outputs = std::move(outputs);
@@ -241,7 +251,7 @@ Tensor FlowNotes::slice(const Tensor& x, int dim, Dim start, Dim stop, Dim step)
   attrs.set("dim", Dim(dim)).set("start", start).set("end", stop).set("step", step);
   const Tensor result = alias(x, std::move(layout));
   jit::FlowStep& noted = note(row, jit::Form::Plain, jit::attr_list(attrs), {operand_of(x)}, false);
-  const ValueId id = add_value(jit::to_type(result.type()), "");
+  const ValueId id = add_value(type_of(FlowItem::of(result)), "");
   know(result, id);
   noted.node.outputs = {id};
   return result;
@@ -254,7 +264,7 @@ void refuse_effects(const Op& op, const Attrs& attrs) {
   if (op.draws()) throw Unsupported{name + " draws random numbers"};
   if (op.is_ordered()) throw Unsupported{name + " has an effect beside its result"};
   if (op.call != nullptr) throw Unsupported{name + " is code of its own"};
-  if (op.has(kCountsPlaces) || op.writes_metadata()) throw Unsupported{name + " sees the memory itself"};
+  if (op.has(kCountsPlaces)) throw Unsupported{name + " sees the memory itself"};
   if (op.writes_inputs != nullptr && op.writes_inputs(attrs))
     throw Unsupported{name + " writes what it is given"};
 }
@@ -273,6 +283,7 @@ Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
     return run_body(op, inputs, attrs);
   }
   const Tensors results = jit::results_without_elements(op, inputs, attrs);
+  if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
   const bool may_exit = exit_() != jit::kCannotFail;
@@ -300,13 +311,28 @@ void FlowNotes::forget_overlap(const Tensor& target) {
     static_cast<void>(has_overlap(target.layout()));
     asked.assign(apart.guards().begin() + static_cast<std::ptrdiff_t>(known), apart.guards().end());
   }
+  forget_guards_if([&asked](const SizeGuard& guard) {
+    return std::any_of(asked.begin(), asked.end(), [&guard](const SizeGuard& each) {
+      return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
+    });
+  });
+}
+
+// Sizes that broadcast are equal, or one of them is 1, and guards say which. So the size of the result is
+// right for all sizes, and that one of them is not 1 need not be asked.
+void FlowNotes::forget_broadcast() {
+  forget_guards_if([](const SizeGuard& guard) {
+    return guard.relation == SizeRelation::NotEqual && (same(guard.a, 1) || same(guard.b, 1));
+  });
+}
+
+// Of those that belong to no step yet.
+template <class F>
+void FlowNotes::forget_guards_if(const F& is_needless) {
   std::vector<SizeGuard> others;
   const std::vector<SizeGuard>& guards = scope().guards();
   for (std::size_t k = guards_; k < guards.size(); ++k) {
-    const bool is_asked = std::any_of(asked.begin(), asked.end(), [&](const SizeGuard& each) {
-      return each.relation == guards[k].relation && same(each.a, guards[k].a) && same(each.b, guards[k].b);
-    });
-    if (!is_asked) others.push_back(guards[k]);
+    if (!is_needless(guards[k])) others.push_back(guards[k]);
   }
   scope().forget_guards(guards_);
   for (const SizeGuard& each : others) scope().assume(each);
@@ -316,12 +342,13 @@ void FlowNotes::write(const Op& op, Inputs inputs, const Attrs& attrs) {
   refuse_effects(op, attrs);
   const Tensor& target = inputs[0];
   forget_overlap(target);
+  if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
   const bool may_exit = exit_() != jit::kCannotFail;
   jit::FlowStep& step =
       note(op, jit::Form::Write, jit::attr_list(attrs), std::move(operands), may_exit || op.may_fail());
-  const ValueId result = add_value(jit::to_type(target.type()), "");
+  const ValueId result = add_value(type_of(FlowItem::of(target)), "");
   step.node.outputs = {result};
   const auto made = made_at_.find(target.storage().get());
   wrote_ = wrote_ || made == made_at_.end() || made->second <= fresh_since_;

@@ -47,6 +47,8 @@ class FlowNotes final : public StandIn {
   // ---- Steps ----
   FlowItem apply(jit::NumberOp op, DType dtype, const std::vector<FlowItem>& operands, bool may_fail,
                  std::int64_t hint = kAnyHint);
+  // What an elementwise row of that name gives for floats.
+  FlowItem call(std::string_view row, const std::vector<FlowItem>& operands);
   // The place that an int counts, in a dimension of that size.
   Dim index(const FlowItem& number, Dim size);
   Dim slice_bound(const FlowItem& number, Dim size);
@@ -74,7 +76,8 @@ class FlowNotes final : public StandIn {
     fresh_since_ = fresh_since;
     wrote_ = false;
   }
-  bool wrote() const { return wrote_; }  // to other memory
+  bool wrote() const { return wrote_; }                                                 // to other memory
+  bool is_made(const Tensor& x) const { return made_at_.contains(x.storage().get()); }  // by the flow
 
   static constexpr std::int64_t kAnyHint = INT64_MIN;
 
@@ -89,6 +92,9 @@ class FlowNotes final : public StandIn {
   Tensor alias(const Tensor& x, Layout layout);
   Dim placed(jit::NumberOp op, const FlowItem& number, Dim size);
   void forget_overlap(const Tensor& target);
+  void forget_broadcast();
+  template <class F>
+  void forget_guards_if(const F& is_needless);
   SizeScope& scope() { return run_.scope(); }
 
   jit::FlowGraph graph_;
@@ -103,6 +109,7 @@ class FlowNotes final : public StandIn {
   std::uint64_t fresh_since_ = 0;
   bool wrote_ = false;
   std::vector<SizeGuard> facts_;       // hold wherever their symbols are defined
+  std::int64_t next_hint_ = -2;        // neither 0 nor 1, which are sizes with a meaning of their own
   std::size_t guards_ = 0;             // how many of the scope belong to steps already
   std::map<std::string, Dim> places_;  // indices and bounds of the block, by what they were made of
 };

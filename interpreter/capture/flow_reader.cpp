@@ -14,6 +14,7 @@ using jit::FlowEnd;
 
 namespace {
 
+const char* const kDone = "the loop is done";
 constexpr int kMostVersions = 4;  // of one place in the code, by what registers hold there
 
 // The value that an int has some iterations later, so that it is no special case of a rule.
@@ -48,8 +49,9 @@ bool FlowReader::read() {
     source.number = r;
     source.text = text_of_register_in(code, r);
     const bool is_live = code.liveness().is_live(loop_.top, r);
-    frame.registers.push_back(
-        is_live ? FlowItem::at(entry_frame_.base[r], inputs_.add_source(std::move(source))) : FlowItem{});
+    frame.registers.push_back(is_live
+                                  ? FlowItem::at(entry_frame_.base[r], inputs_.add_source(std::move(source)))
+                                  : FlowItem::dead());
   }
   entry_ = frame.registers;
   if (code.opcode_at(loop_.end - 1) == Opcode::NextFor) {
@@ -71,8 +73,9 @@ bool FlowReader::read() {
     if (next == nullptr) break;
     emit(*next);
   }
+  agrees_ = agrees_ && !inputs_.found_new();
   if (agrees_) finish();
-  return agrees_;
+  return agrees_ && !inputs_.found_new();
 }
 
 // ---- Places ----
@@ -139,7 +142,7 @@ void FlowReader::forget_dead(FlowState& state) const {
   for (FlowFrame& each : state.frames) {
     const Liveness& live = each.code->liveness();
     for (std::uint32_t r = 0; r < each.registers.size(); ++r) {
-      if (!live.is_live(each.pc, r)) each.registers[r] = {};
+      if (!live.is_live(each.pc, r)) each.registers[r] = FlowItem::dead();
     }
   }
 }
@@ -167,8 +170,7 @@ std::string FlowReader::name_of_leaf(const FlowState& state, std::size_t leaf) c
 }
 
 void FlowReader::connect(BlockId from, bool is_other, FlowState state) {
-  if (!state.in_call() && !loop_.contains(state.top().pc))
-    return leave_by_edge(from, is_other, state, "the loop is done");
+  if (!state.in_call() && !loop_.contains(state.top().pc)) return leave_by_edge(from, is_other, state, kDone);
   forget_dead(state);
   const std::string key = key_of(state);
   Place*& place = by_key_[key];
@@ -188,7 +190,7 @@ void FlowReader::connect(BlockId from, bool is_other, FlowState state) {
 
 void FlowReader::arrive(Place& place, Edge edge) {
   if (place.block >= 0) {
-    if (!fits(place, edge.state)) return leave_by_edge(edge.from, edge.is_other, edge.state, misfit_);
+    if (!fits(place.entry, edge.state)) return leave_by_edge(edge.from, edge.is_other, edge.state, misfit_);
     const std::vector<FlowItem*> given = leaves_of(edge.state);
     const std::vector<FlowItem*> known = leaves_of(place.entry);
     for (std::size_t k = 0; k < given.size(); ++k) {
@@ -211,8 +213,8 @@ bool FlowReader::is_same_object(const FlowItem& given, const FlowItem& known) {
 }
 
 // Do tensors that come this way have the types that they have there?
-bool FlowReader::fits(const Place& place, const FlowState& state) {
-  FlowState given = state, known = place.block >= 0 ? place.entry : place.edges.front().state;
+bool FlowReader::fits(FlowState known, const FlowState& state) {
+  FlowState given = state;
   const std::vector<FlowItem*> a = leaves_of(given), b = leaves_of(known);
   for (std::size_t k = 0; k < a.size(); ++k) {
     if (same_item(*a[k], *b[k])) continue;
@@ -231,7 +233,7 @@ void FlowReader::merge(Place& place) {
   edges.swap(place.edges);
   place.edges.push_back(std::move(edges.front()));
   for (std::size_t e = 1; e < edges.size(); ++e) {
-    if (fits(place, edges[e].state)) {
+    if (fits(place.edges.front().state, edges[e].state)) {
       place.edges.push_back(std::move(edges[e]));
     } else {
       leave_by_edge(edges[e].from, edges[e].is_other, edges[e].state, misfit_);
@@ -314,7 +316,7 @@ void FlowReader::leave(const std::string& reason) {
 
 void FlowReader::leave_by_edge(BlockId from, bool is_other, const FlowState& state,
                                const std::string& reason) {
-  if (first_reason_.empty()) first_reason_ = reason;
+  if (first_reason_.empty() && reason != kDone) first_reason_ = reason;
   const jit::ExitId exit = exit_of(state, reason);
   const BlockId block = notes_.add_leaving(exit);
   FlowEnd& end = notes_.at(from).end;
@@ -337,9 +339,7 @@ void FlowReader::finish_arguments(Place& place) {
     jit::FlowBlock& block = notes_.at(place.block);
     block.begins_loop = true;
     goes_round_ = goes_round_ || (!place.entry.in_call() && place.entry.top().pc == loop_.top);
-    if (place.entry.in_call() ? !place.entry.wrote
-                              : can_leave(place.entry.top().pc, place.entry.top().registers))
-      block.interrupted = exit_of(place.entry, "interrupted");
+    block.interrupted = exit_of(place.entry, "interrupted");
   }
 }
 

@@ -79,7 +79,7 @@ class FlowReader {
   void meet(Place& place, std::vector<FlowItem*> leaves, std::size_t leaf);
   void arrive(Place& place, Edge edge);
   bool is_same_object(const FlowItem& given, const FlowItem& known);
-  bool fits(const Place& place, const FlowState& state);
+  bool fits(FlowState known, const FlowState& state);
   void connect(jit::BlockId from, bool is_other, FlowState state);
   void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
   void finish();
@@ -213,6 +213,7 @@ class FlowReader {
   std::optional<Replay> replay_;
   bool ended_ = false;  // the block
   Place* place_ = nullptr;
+  std::string current_;  // the key of the present instruction
   bool agrees_ = true;
   bool goes_round_ = false;
   std::string first_reason_;

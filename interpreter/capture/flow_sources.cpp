@@ -11,6 +11,8 @@ namespace kiln::interp::capture {
 using Input = LoopFlow::Input;
 
 void FlowSources::begin(FlowNotes& notes) {
+  notes_ = &notes;
+  found_new_ = false;
   flow_.guards.clear();
   flow_.exprs.symbols.clear();
   flow_.inputs.clear();
@@ -130,7 +132,8 @@ FlowItem FlowSources::find(Input::Kind kind, const Value& value, SourceId source
   const auto [known, is_new] = by_source_.try_emplace({kind, source}, entries_.size());
   if (is_new) {
     entries_.push_back({kind, source, value, flow_.sources[source].text});
-    throw ReadAgain{};
+    begin(*notes_, entries_.back());
+    found_new_ = true;
   }
   return entries_[known->second].item;
 }
@@ -172,11 +175,15 @@ void FlowSources::expect_length(const FlowItem& known) {
 }
 
 void FlowSources::expect_written(const Tensor& x) {
+  const auto is_of = [&x](const Entry& entry) {
+    return entry.kind == Input::Kind::Tensor && shares_storage(entry.item.tensor, x);
+  };
+  const bool is_input = std::any_of(entries_.begin(), entries_.end(), is_of);
   for (Guard& each : flow_.guards) {
     if (each.kind != Guard::Kind::Tensor) continue;
-    const auto entry = by_source_.find({Input::Kind::Tensor, each.source});
-    if (entry == by_source_.end() || !shares_storage(entries_[entry->second].item.tensor, x)) continue;
-    const TensorGuard now = TensorGuard::of(entries_[entry->second].value.tensor());
+    const Entry& entry = entries_[by_source_.at({Input::Kind::Tensor, each.source})];
+    if (is_input && !is_of(entry)) continue;
+    const TensorGuard now = TensorGuard::of(entry.value.tensor());
     if (now.base != BaseHistory::None)
       throw Unsupported{"`" + flow_.sources[each.source].text + "` is a view of what requires gradients"};
     each.tensor.base = BaseHistory::None;

@@ -9,7 +9,7 @@
 
 namespace kiln::interp::capture {
 
-// An input was found that no value of the graph stands for yet: the loop is read anew.
+// Something was found that the loop must be read anew with.
 struct ReadAgain {};
 
 class FlowSources {
@@ -26,7 +26,9 @@ class FlowSources {
 
   SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
   SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
-  // A number or tensor as an input. Throws ReadAgain for a new one.
+  // Was an input found for which no first value of the graph stands? Then the loop is read anew.
+  bool found_new() const { return found_new_; }
+  // A number or tensor as an input.
   FlowItem input(const Value& value, SourceId source);
   // The items of a list of numbers, as a tensor. Throws Unsupported for other lists.
   FlowItem numbers(const Value& list, SourceId source);
@@ -35,7 +37,8 @@ class FlowSources {
   void expect_same(const FlowItem& known);
   void expect_equal(const Value& value, SourceId source);
   void expect_length(const FlowItem& known);
-  void expect_written(const Tensor& x);  // an input, or a view of one
+  // The memory of an input is written, or that of some input where `x` shares none with one.
+  void expect_written(const Tensor& x);
 
  private:
   struct Entry {
@@ -52,6 +55,8 @@ class FlowSources {
   Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
 
   LoopFlow& flow_;
+  FlowNotes* notes_ = nullptr;
+  bool found_new_ = false;
   SourceId next_ = -1, left_ = -1;
   std::vector<Entry> entries_;
   std::map<std::pair<LoopFlow::Input::Kind, SourceId>, std::size_t> by_source_;

@@ -21,6 +21,8 @@ FlowItem FlowItem::constant(Value value) {
   }
 }
 
+FlowItem FlowItem::dead() { return at(Value::unset(), -2); }
+
 FlowItem FlowItem::at(Value value, SourceId source) {
   FlowItem item;
   item.known = std::move(value);

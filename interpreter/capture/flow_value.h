@@ -29,6 +29,7 @@ struct FlowItem {
   std::vector<FlowItem> parts{};
 
   static FlowItem constant(Value value);  // a number becomes a Number
+  static FlowItem dead();                 // whatever is there: nothing reads it
   static FlowItem at(Value value, SourceId source);
   static FlowItem number(DType dtype, jit::Operand operand);
   static FlowItem of(Tensor tensor);

@@ -1,7 +1,6 @@
 // Values from outside, and changes to them.
 #include <algorithm>
 
-#include "interpreter/capture/call_snapshot.h"
 #include "interpreter/capture/tracer.h"
 #include "tensor/autograd.h"
 
@@ -67,14 +66,12 @@ void Tracer::know_constant(const Value& v) {
 }
 
 // In a run apart, stops at a variable, cell or gradient from outside: it may have another value when the real
-// call is made. A snapshot has functions, types and modules as they are.
+// call is made.
 void Tracer::leave_alone(const Source& source, const Value& v) {
   using Kind = Source::Kind;
   const bool from_outside =
       source.kind == Kind::Slot || source.kind == Kind::Cell || source.kind == Kind::Grad;
-  const bool is_code = v.is(Tag::Function) || v.is(Tag::StructType) || v.is(Tag::Module);
-  if (from_outside && !v.is_unset() && !(is_code && CallSnapshot::is_on()))
-    stop("a variable from outside is read");
+  if (from_outside && !v.is_unset()) stop("a variable from outside is read");
 }
 
 // A value was read from outside: guards its type, and its contents if it is no container.

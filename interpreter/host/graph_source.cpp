@@ -3,63 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <map>
-#include <set>
 
+#include "interpreter/host/source_names.h"
 #include "interpreter/host/source_text.h"
+#include "interpreter/host/source_weights.h"
 #include "interpreter/vm/arguments.h"
 #include "jit/graph/custom.h"
 #include "jit/graph/text.h"
 #include "jit/graph/with_sizes.h"
-#include "lang/syntax.h"
 
 namespace kiln::interp::host {
 namespace {
-
-// What a text of the writer means by its own.
-constexpr std::string_view kOwnNames[] = {"weights", "tensor", "zeros", "as_strided",
-                                          "min",     "max",    "inf",   "nan"};
-
-bool is_keyword(const std::string& word) {
-  const std::vector<lang::Token> tokens = lang::lex(word);
-  return !tokens.empty() && lang::is_keyword(tokens[0].kind);
-}
-
-// Names of a function that are words, differ, and mean nothing else in it.
-class LocalNames {
- public:
-  explicit LocalNames(const jit::Graph& graph) : taken_(std::begin(kOwnNames), std::end(kOwnNames)) {
-    for (const jit::Node& node : graph.nodes) {
-      if (node.op != nullptr)
-        taken_.insert(std::string(node.op->name().substr(0, node.op->name().find('.'))));
-    }
-    for (int i = 0; i < kDTypeCount; ++i) taken_.insert(std::string(name(static_cast<DType>(i))));
-  }
-  std::string take(const std::string& wanted) {
-    std::string word;
-    for (const char c : wanted) {
-      const auto byte = static_cast<unsigned char>(c);
-      word += std::isalnum(byte) != 0 || byte >= 0x80 ? c : '_';
-    }
-    if (word.empty() || std::isdigit(static_cast<unsigned char>(word[0])) != 0) word = "v" + word;
-    const std::string stem = is_keyword(word) ? word + "_" : word;
-    std::string name = stem;
-    for (int count = 1; !taken_.insert(name).second; ++count) name = fmt::format("{}_{}", stem, count);
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
-
-std::vector<std::string> keys_of(const jit::Graph& graph) {
-  std::vector<std::string> names = jit::value_names(graph);
-  for (std::string& name : names) name.erase(0, 1);
-  return names;
-}
-
-bool is_spelled(const Tensor& constant) { return constant.numel().known() <= jit::kSpelledElements; }
 
 // Values that a caller gets to see the memory of: results, and what those are views of.
 std::vector<bool> returned_memory(const jit::Graph& graph) {
@@ -82,11 +37,12 @@ class SourceWriter {
   SourceWriter(const GraphValue& value, const Module& prelude)
       : given_(value), prelude_(prelude), names_(value.graph), graph_(with_words(value.graph)) {
     is_returned_ = returned_memory(graph_);
-    keys_ = keys_of(value.graph);
+    keys_ = names_in_text(value.graph);
   }
 
   std::string text() {
-    const std::string head = fmt::format("fn {}({}) {{\n", function_name(), fmt::join(parameters(), ", "));
+    const std::string name = function_name();  // the first to choose a name
+    const std::string head = fmt::format("fn {}({}) {{\n", name, fmt::join(parameters(), ", "));
     take_bound();
     for (const SizeGuard& each : given_.graph.size_guards) check(each);
     for (const jit::Node& node : graph_.nodes) apply(node);
@@ -309,22 +265,6 @@ class SourceWriter {
 
 }  // namespace
 
-std::vector<std::pair<std::string, Tensor>> source_weights(const GraphValue& value) {
-  const std::vector<std::string> keys = keys_of(value.graph);
-  const std::vector<int> places = value.graph.arguments();
-  std::vector<std::pair<std::string, Tensor>> weights;
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto at = static_cast<std::size_t>(places[i]);
-    if (places[i] >= 0 && at < value.bound.size() && value.bound[at])
-      weights.emplace_back(keys[i], value.bound[at]);
-  }
-  for (const jit::Node& node : value.graph.nodes) {
-    if (node.is_constant() && !is_spelled(node.constant))
-      weights.emplace_back(keys[static_cast<std::size_t>(node.outputs[0])], node.constant);
-  }
-  return weights;
-}
-
 std::string graph_source(const GraphValue& value, const Module& prelude) {
   if (value.graph.stage == jit::Stage::Fused)
     raise("ValueError", fmt::format("graph {} is of kernels, which have no source", value.graph.name),
@@ -336,7 +276,7 @@ std::string graph_source(const GraphValue& value, const Module& prelude) {
         fmt::format(
             "graph {} applies `{}`, a function with a derivative of its own, which source of ops cannot say",
             value.graph.name, customs.front()->name()),
-        "the joint graph has the steps of both its parts: `graph(f, …, stage=\"joint\")`");
+        "the text of the graph has its bodies: `parse_graph(str(g))` is the graph again");
   return SourceWriter(value, prelude).text();
 }
 

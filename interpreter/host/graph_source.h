@@ -2,8 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/objects.h"
@@ -14,9 +12,5 @@ namespace kiln::interp::host {
 // them where `source_weights` has any. Throws UserError (ValueError) for a graph of kernels, and for one with
 // functions that have derivatives of their own.
 std::string graph_source(const GraphValue& graph, const Module& prelude);
-
-// What the function is given as `weights`, by name: tensors that the graph has beside its arguments, and
-// constants that are too large to be spelled.
-std::vector<std::pair<std::string, Tensor>> source_weights(const GraphValue& graph);
 
 }  // namespace kiln::interp::host

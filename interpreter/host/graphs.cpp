@@ -4,6 +4,7 @@
 #include "interpreter/host/graph_edits.h"
 #include "interpreter/host/graph_source.h"
 #include "interpreter/host/record.h"
+#include "interpreter/host/source_weights.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/vm/arguments.h"
@@ -23,13 +24,6 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 using Names = std::vector<std::string>;
-
-// Names as the program wrote them, without the text's `%`.
-Names bare_names(const jit::Graph& graph) {
-  Names names = jit::value_names(graph);
-  for (std::string& name : names) name.erase(0, 1);
-  return names;
-}
 
 // ---- Sizes, attributes, operands ----
 
@@ -145,14 +139,14 @@ Value node_value(const jit::Graph& graph, const jit::Node& node, const Names& na
 }  // namespace
 
 Value node_record(const jit::Graph& graph, std::size_t node) {
-  return node_value(graph, graph.nodes[node], bare_names(graph), jit::value_names(graph));
+  return node_value(graph, graph.nodes[node], names_in_text(graph), jit::value_names(graph));
 }
 
 namespace {
 
 Value nodes(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
-  const Names names = bare_names(graph), marked = jit::value_names(graph);
+  const Names names = names_in_text(graph), marked = jit::value_names(graph);
   std::vector<Value> items;
   for (const jit::Node& node : graph.nodes) items.push_back(node_value(graph, node, names, marked));
   return list_value(std::move(items));
@@ -173,7 +167,7 @@ Value inputs(Interpreter&, Args a) {
       "or base, the memory that several arguments share.",
       {"name", "type", "role", "text"}));
   const jit::Graph& graph = graph_of(a[0]);
-  const Names names = bare_names(graph);
+  const Names names = names_in_text(graph);
   std::vector<Value> items;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const std::string text = jit::to_string(graph.values[i].type);
@@ -187,7 +181,7 @@ Value inputs(Interpreter&, Args a) {
 
 Value outputs(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
-  return operand_values(graph.outputs, graph, bare_names(graph));
+  return operand_values(graph.outputs, graph, names_in_text(graph));
 }
 
 // What is kept for backward: a forward graph makes it, a backward graph is given it.
@@ -202,7 +196,7 @@ std::vector<jit::ValueId> saved_ids(const jit::Graph& graph) {
 Value saved(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
   std::vector<std::string> names = graph.saved_sizes;
-  for (std::string& each : names_of(saved_ids(graph), bare_names(graph))) names.push_back(std::move(each));
+  for (std::string& each : names_of(saved_ids(graph), names_in_text(graph))) names.push_back(std::move(each));
   return strings(std::move(names));
 }
 
@@ -223,7 +217,7 @@ Value epilogue(Interpreter&, Args a) {
                   "elements, change its `layout`, or nothing, where the value is the `same` tensor.",
                   {"kind", "target", "value", "text"}));
   const jit::Graph& graph = graph_of(a[0]);
-  const Names names = bare_names(graph);
+  const Names names = names_in_text(graph);
   std::vector<Value> items;
   for (const jit::Effect& effect : graph.effects) {
     const std::string text = jit::print_effect(graph, effect);
@@ -254,7 +248,7 @@ Value constants(Interpreter&, Args a) {
 // The tensors that calls are given beside their arguments, by the names of their inputs.
 Value parameters(Interpreter&, Args a) {
   const GraphValue& value = a[0].as<GraphValue>();
-  const Names names = bare_names(value.graph);
+  const Names names = names_in_text(value.graph);
   Value found = make<Dict>();
   for (std::size_t i = 0; i < value.bound.size(); ++i) {
     if (value.bound[i]) found.as<Dict>().set(Value(names[i]), Value(value.bound[i]));

@@ -66,6 +66,7 @@ class FlowCode final : public RunnableFlow {
   explicit FlowCode(FlowProgram program) : program_(std::move(program)) {}
 
   FlowResult run(std::span<const FlowValue> inputs) override {
+    if (!are_usual(inputs)) return evaluated(program_.flow)->run(inputs);
     if (are_apart(inputs)) return FlowFrame(program_, inputs).run();
     // Made when it is first needed.
     if (!of_any_) of_any_ = make_program(program_.flow, InputMemory::Any);
@@ -74,6 +75,15 @@ class FlowCode final : public RunnableFlow {
   std::size_t bytes() const { return program_.code->bytes(); }
 
  private:
+  // Layouts were worked out for sizes that are no less where they are symbols.
+  bool are_usual(std::span<const FlowValue> inputs) const {
+    return std::all_of(program_.plan.symbols.begin(), program_.plan.symbols.end(),
+                       [&](const FlowSymbol& each) {
+                         if (each.dim < 0 || each.is_stride) return true;
+                         return inputs[static_cast<std::size_t>(each.input)].tensor.size(each.dim).hint() >=
+                                SizeScope::kLowestSize;
+                       });
+  }
   bool are_apart(std::span<const FlowValue> inputs) const {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!program_.plan.values[i].in_register) continue;

@@ -1,10 +1,13 @@
 #include "jit/cpu/flow_plan.h"
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include "jit/graph/layouts.h"
 #include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/ops/reduced.h"
 #include "tensor/size_expression.h"
 
 namespace kiln::jit {
@@ -30,10 +33,12 @@ class Planner {
   }
 
   FlowPlan run() {
+    know_symbols();
     for (std::size_t i = 0; i < flow_.values.size(); ++i) plan_value(static_cast<ValueId>(i));
     for (std::size_t i = 0; i < flow_.inputs.size(); ++i) bind_symbols(static_cast<ValueId>(i));
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
       std::vector<FlowStepPlan>& steps = plan_.steps.emplace_back();
+      begin_block();
       for (std::size_t k = 0; k < flow_.blocks[b].steps.size(); ++k) {
         const FlowStep& step = flow_.blocks[b].steps[k];
         FlowStepPlan& made = steps.emplace_back(plan_step(step));
@@ -47,6 +52,7 @@ class Planner {
     }
     number_kernels();
     plan_memory(plan_, inputs_);
+    plan_fusion(plan_);
     return std::move(plan_);
   }
 
@@ -85,10 +91,66 @@ class Planner {
     if (!is_known) plan_.symbols.push_back({name, input, dim, is_stride});
   }
 
+  // ---- What rules may ask ----
+
+  // Rules ask the scope what depends on symbols, as they did when the flow was noted: it knows of places that
+  // they are within their sizes, and of a block what the guards of its steps have said so far.
+  void know_symbols() {
+    std::set<std::string> places;
+    each_place([&](ValueId place, Dim) { places.insert(symbol_of(place)); });
+    for (const auto& [name, hint] : flow_.hints) {
+      const std::int64_t lowest = places.contains(name) ? 0
+                                  : !number_of(name) && hint >= SizeScope::kLowestSize
+                                      ? SizeScope::kLowestSize
+                                      : SizeScope::kAnyInt;
+      scope_.add(name, hint, lowest);
+    }
+    each_place([&](ValueId place, Dim size) {
+      const Dim n = Dim::symbol(symbol_of(place));
+      scope_.assume({SizeRelation::AtMost, 0, n, {}, {}});
+      scope_.assume({SizeRelation::AtMost, n, size, {}, {}});
+    });
+    facts_ = scope_.guards().size();
+  }
+  // Of each step that finds a place or a bound within a size: its result, and the largest value that it has.
+  template <class F>
+  void each_place(const F& f) const {
+    for (const FlowBlock& block : flow_.blocks) {
+      for (const FlowStep& step : block.steps) {
+        const auto number = step.node.is_constant() ? std::nullopt : number_op_of(*step.node.op);
+        if (number == NumberOp::Index) f(step.node.outputs[0], size_of(step.node.operands[1]) - 1);
+        if (number == NumberOp::SliceBound) f(step.node.outputs[0], size_of(step.node.operands[1]));
+      }
+    }
+  }
+  static Dim size_of(const Operand& operand) {
+    return operand.is_value() ? Dim::symbol(symbol_of(operand.value)) : std::get<Dim>(operand.number);
+  }
+
+  void begin_block() { scope_.forget_guards(facts_); }
+  // What `f` asks of symbols beyond that, and beyond the step's guards, is a guard of its own.
+  template <class F>
+  void guarded(const FlowStep& step, FlowStepPlan& made, const F& f) {
+    for (const SizeGuard& each : step.guards) scope_.assume(each);
+    const auto known = static_cast<std::ptrdiff_t>(scope_.guards().size());
+    f();
+    made.guards.assign(scope_.guards().begin() + known, scope_.guards().end());
+    if (!made.guards.empty() && step.exit == kCannotFail)
+      throw NoFlowCode{
+          fmt::format("{} asks whether {}", op_text(step.node), kiln::to_string(made.guards[0]))};
+  }
+
   // ---- Steps ----
 
   FlowStepPlan plan_step(const FlowStep& step) {
-    const Node& node = step.node;
+    FlowStepPlan made;
+    guarded(step, made, [&] {
+      FlowStepPlan planned = plan_node(step.node);
+      made = std::move(planned);
+    });
+    return made;
+  }
+  FlowStepPlan plan_node(const Node& node) {
     FlowStepPlan made;
     if (node.is_constant()) return made;
     if (const auto number = number_op_of(*node.op)) return plan_number(node, *number);
@@ -103,13 +165,35 @@ class Planner {
     } else if (const auto* reduce = node.op->lowering.as<lowering::Reduce>()) {
       made.kind = Kind::Reduce;
       made.combine = reduce->combine;
-    } else if (node.op->lowering.as<lowering::Fill>() != nullptr) {
+      made.dims = marked(ops::reduced_dims(to_attrs(*node.op, node.attrs), rank_of(node.operands[0])),
+                         rank_of(node.operands[0]));
+    } else if (const auto* fill = node.op->lowering.as<lowering::Fill>()) {
       made.kind = Kind::Fill;
-    } else if (node.op->products != nullptr) {
+      made.filled = fill->number;
+    } else if (node.op == &core_ops().flip && !jit::has_symbols(node.attrs)) {
+      made.kind = Kind::Copy;
+      made.dims = flipped_dims(node);
+    } else if (node.op->decompose == core_ops().matmul.decompose) {
       made.kind = Kind::Product;
     }
     made.of_elements = (made.kind == Kind::Pointwise || made.kind == Kind::Copy) && is_of_elements(node);
     return made;
+  }
+
+  int rank_of(const Operand& operand) const {
+    return operand.is_value() ? static_cast<int>(flow_.type(operand.value).sizes.size()) : 0;
+  }
+  static std::vector<bool> marked(const Dims& dims, int rank) {
+    std::vector<bool> marks(static_cast<std::size_t>(rank));
+    for (const std::int64_t each : dims) marks[static_cast<std::size_t>(each)] = true;
+    return marks;
+  }
+
+  std::vector<bool> flipped_dims(const Node& node) const {
+    const int rank = rank_of(node.operands[0]);
+    Dims dims = std::get<Dims>(node.attr("dims"));
+    for (Dim& each : dims) each = wrap_dim(each, rank, node.op->name());
+    return marked(dims, rank);
   }
 
   // Does it give the elements of its last operand, converted? So do all rows with the rule of `copy` that
@@ -178,12 +262,18 @@ class Planner {
       has_number = has_number || of.is_number;
       if (static_cast<int>(i) != row.mask) types.push_back({of.dtype, of.is_number, !of.sizes.empty()});
     }
-    if (only_numbers || jit::has_symbols(node.attrs)) return;
+    if (only_numbers || jit::has_symbols(node.attrs) || casts_to_bool(row, types)) return;
     const DType promoted =
         fill_application(*node.op, to_attrs(*node.op, node.attrs), types, only_numbers, made.application);
     if (has_number && numbers_must_fit(row, promoted)) return;  // which the kernel checks
     if (node.writes()) made.application.dtype = flow_.type(node.outputs[0]).dtype;
     made.kind = Kind::Pointwise;
+  }
+  // As kiln::casts_to_bool: operands that are floats become bools first.
+  static bool casts_to_bool(const Pointwise& row, std::span<const OperandType> types) {
+    return row.rule == TypeRule::First && types[0].dtype == DType::Bool &&
+           std::any_of(types.begin(), types.end(),
+                       [](const OperandType& each) { return is_float(each.dtype); });
   }
   Type type_of(const Operand& operand) const {
     if (operand.is_value()) return flow_.type(operand.value);
@@ -219,13 +309,13 @@ class Planner {
   const FlowGraph& flow_;
   InputMemory inputs_;
   FlowPlan plan_;
+  SizeScope scope_;
+  std::size_t facts_ = 0;  // guards of the scope that always hold
 };
 
 }  // namespace
 
 FlowPlan plan_flow(const FlowGraph& flow, InputMemory inputs) {
-  // Rules ask the scope what depends on symbols. The steps' guards say where the answers hold.
-  const SizeScope scope(flow.hints, SizeScope::kAnyInt);
   try {
     return Planner(flow, inputs).run();
   } catch (const OpError& error) {

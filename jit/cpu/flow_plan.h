@@ -21,4 +21,7 @@ FlowPlan plan_flow(const FlowGraph& flow, InputMemory inputs);
 // Fills in which tensors are kept in registers, and the memory of the others (flow_memory.cpp).
 void plan_memory(FlowPlan& plan, InputMemory inputs);
 
+// Fills in which results are computed by their readers (flow_fusion.cpp).
+void plan_fusion(FlowPlan& plan);
+
 }  // namespace kiln::jit

@@ -12,8 +12,8 @@ namespace kiln::jit {
 namespace {
 
 constexpr KernelLimits kLimits{
-    .work = 2048,             // the code fits the first cache,
-    .values = 24,             // and the places of tensors the registers
+    .work = 2048,             // up to here an addition takes no longer than in short kernels
+    .values = 24,             // the places of tensors fit the registers
     .kept_bytes = 32 * 1024,  // of a near cache
     // Larger products do not stay in a near cache until the next node reads them.
     .epilogue_bytes = 1 << 20,

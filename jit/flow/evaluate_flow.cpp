@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "jit/flow/flow_stack.h"
 #include "jit/flow/number_value.h"
 #include "jit/graph/trace.h"
 #include "tensor/autograd.h"
@@ -12,7 +13,8 @@ namespace {
 // One run, from the first block to an exit.
 class Run {
  public:
-  Run(const FlowGraph& flow, std::span<const FlowValue> inputs) : flow_(flow), values_(flow.values.size()) {
+  Run(const FlowGraph& flow, std::span<const FlowValue> inputs, FlowStack* stack)
+      : flow_(flow), values_(flow.values.size()), stack_(stack) {
     for (std::size_t i = 0; i < inputs.size(); ++i) put(static_cast<ValueId>(i), inputs[i]);
     for (std::size_t i = 0; i < inputs.size(); ++i) find_symbols(flow.values[i].type, inputs[i].tensor);
   }
@@ -81,6 +83,7 @@ class Run {
 
   // False where the step fails, which has done nothing then.
   bool apply(const FlowStep& step) {
+    if (keeps(step.node)) return true;
     const HeldInterrupts whole;
     try {
       const Tensors results = compute(step.node);
@@ -99,6 +102,18 @@ class Run {
       if (step.exit == kCannotFail) throw;
       return false;
     }
+  }
+  // Does it push or pop? That is done then.
+  bool keeps(const Node& node) {
+    if (node.op == &push_op()) {
+      stack_->values.push_back(value(node.operands[0]));
+    } else if (node.op == &pop_op()) {
+      put(node.outputs[0], std::move(stack_->values.back()));
+      stack_->values.pop_back();
+    } else {
+      return false;
+    }
+    return true;
   }
   Tensors compute(const Node& node) {
     if (node.is_constant()) return {ops::clone(node.constant)};
@@ -137,25 +152,33 @@ class Run {
   std::vector<FlowValue> values_;
   SymbolValues symbols_;
   FlowResult result_;
+  FlowStack* stack_;  // null: no step needs one
 };
 
 class Evaluated final : public RunnableFlow {
  public:
-  explicit Evaluated(std::shared_ptr<const FlowGraph> flow) : flow_(std::move(flow)) {}
+  Evaluated(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<FlowStack> stack)
+      : flow_(std::move(flow)), stack_(std::move(stack)) {}
   FlowResult run(std::span<const FlowValue> inputs) override {
     const NoLevels no_levels;
     const GradMode not_recorded(false);
-    return Run(*flow_, inputs).run();
+    return Run(*flow_, inputs, stack_.get()).run();
   }
 
  private:
   std::shared_ptr<const FlowGraph> flow_;
+  std::shared_ptr<FlowStack> stack_;
 };
 
 }  // namespace
 
 std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow) {
-  return std::make_unique<Evaluated>(std::move(flow));
+  return evaluated(std::move(flow), nullptr);
+}
+
+std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow,
+                                        std::shared_ptr<FlowStack> stack) {
+  return std::make_unique<Evaluated>(std::move(flow), std::move(stack));
 }
 
 }  // namespace kiln::jit

@@ -1,89 +1,47 @@
 // Elementwise steps of flows, copies and fills as loops over vectors of elements.
-#include <algorithm>
-
+#include "jit/llvm/flow_expression.h"
 #include "jit/llvm/flow_rows.h"
-#include "jit/llvm/flow_space.h"
-#include "jit/llvm/kernel_code.h"
-#include "jit/llvm/scalar_names.h"
-#include "jit/llvm/vector_steps.h"
-#include "tensor/compute.h"
-#include "tensor/ops/pointwise.h"
 
 namespace kiln::jit {
 namespace {
 
-using Elements = VectorSteps::Elements;
-
-// An operand of which elements are read along a line. What is the same for all of them is made ready before
-// the loop: `same`, which otherwise has no value.
-struct Read {
-  FlowLine line;
-  Elements same{nullptr, DType::F32};
-};
-
-// `compute`: the type of the arithmetic that reads it; null: as memory has it.
-Read read_of(FlowEmitter& emit, VectorSteps& steps, FlowLine line, const Compute* compute) {
-  if (line.element == nullptr) line = line_of(emit, line.dtype, line.first, line.stride);
-  if (line.element == nullptr) return {line, {nullptr, line.dtype}};
-  const Elements same{emit.build().CreateVectorSplat(kVector, line.element), line.dtype};
-  if (compute == nullptr) return {line, same};
-  return {line, {steps.in(same, *compute), dtype_of(*compute)}};
-}
-
-Elements elements_of(FlowEmitter& emit, const Read& read, llvm::Value* index, llvm::Value* rest) {
-  if (read.same.value != nullptr) return read.same;
-  return {load_elements(emit, read.line, index, rest), read.line.dtype};
-}
-
-// The result and operands, in this order.
-FlowSpace space_of(const FlowRow& row, std::span<const FlowTensor> operands) {
-  FlowSpace space(row.emit, row.result.sizes);
+// `make`: the reader of what is stored, along lines of the leaves.
+void store_all(const FlowRow& row, std::span<const FlowTensor> leaves,
+               const std::function<ElementsFn(FlowExpression&)>& make) {
+  FlowEmitter& emit = row.emit;
+  FlowSpace space(emit, row.result.sizes);
   space.add(row.result);
-  for (const FlowTensor& each : operands) space.add(each);
+  for (const FlowTensor& each : leaves) space.add(each);
   space.simplify();
-  return space;
+  space.each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
+    FlowExpression expression(emit, std::span(lines).subspan(1));
+    const ElementsFn elements = make(expression);
+    each_vector(emit, count, [&](llvm::Value* index, llvm::Value* rest) {
+      llvm::Value* const stored = expression.steps().converted(elements(index, rest), row.result.dtype);
+      store_elements(emit, lines[0], index, rest, stored);
+    });
+  });
 }
 
 }  // namespace
 
 void emit_elementwise(const FlowRow& row) {
-  FlowEmitter& emit = row.emit;
-  const Instruction& application = row.plan.application;
-  const int mask = application.op->pointwise->mask;
-  VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
-  space_of(row, row.operands).each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
-    std::vector<Read> reads;
-    for (std::size_t k = 1; k < lines.size(); ++k) {
-      const bool is_mask = static_cast<int>(k) - 1 == mask;
-      reads.push_back(read_of(emit, steps, lines[k], is_mask ? nullptr : &application.compute));
-    }
-    each_vector(emit, count, [&](llvm::Value* index, llvm::Value* rest) {
-      std::vector<Elements> elements;
-      for (const Read& each : reads) elements.push_back(elements_of(emit, each, index, rest));
-      const auto kernel = static_cast<std::size_t>(application.index);
-      const BodyCalls::Result result = steps.apply(application, kernel, elements);
-      if (application.failure != 0)
-        emit.leave_if(emit.build().CreateICmpNE(result.bad, emit.build().getInt32(0)), row.step.exit);
-      store_elements(emit, lines[0], index, rest,
-                     steps.converted({result.value, application.dtype}, row.result.dtype));
-    });
-  });
+  std::vector<FlowTensor> leaves;
+  add_leaves(row, leaves);
+  store_all(row, leaves, [&row](FlowExpression& expression) { return expression.reader(row); });
 }
 
-void emit_copy(const FlowRow& row) {
-  FlowEmitter& emit = row.emit;
-  VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
-  const FlowTensor& from = row.operands.back();
-  space_of(row, {&from, 1}).each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
-    const Read read = read_of(emit, steps, lines[1], nullptr);
-    each_vector(emit, count, [&](llvm::Value* index, llvm::Value* rest) {
-      const Elements elements = elements_of(emit, read, index, rest);
-      store_elements(emit, lines[0], index, rest, steps.converted(elements, row.result.dtype));
-    });
-  });
-}
+void emit_copy(const FlowRow& row) { emit_elementwise(row); }
 
-// The number is an operand.
-void emit_fill(const FlowRow& row) { emit_copy(row); }
+void emit_fill(const FlowRow& row) {
+  FlowTensor number;
+  if (row.plan.filled) {
+    number.dtype = DType::I64;
+    number.element = row.emit.int_value(*row.plan.filled);
+  } else {
+    number = row.operands[0];
+  }
+  store_all(row, {&number, 1}, [&number](FlowExpression& expression) { return expression.reader(number); });
+}
 
 }  // namespace kiln::jit

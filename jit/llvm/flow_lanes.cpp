@@ -63,29 +63,40 @@ llvm::Value* combine_line(FlowEmitter& emit, const Reduction& reduction, llvm::V
                                      llvm::Value* const low = take(at[0], index, nullptr);
                                      return Round{low, take(at[1], build.CreateAdd(index, half), nullptr)};
                                    });
-  llvm::Value* const rest = build.CreateSub(count, whole);
-  const Round all = only_if(emit, build.CreateICmpSGT(rest, emit.int_value(0)), lanes, [&] {
-    llvm::Value* const first = build.CreateBinaryIntrinsic(llvm::Intrinsic::umin, rest, half);
-    llvm::Value* const low = take(lanes[0], whole, first);
-    const Round high = only_if(emit, build.CreateICmpSGT(rest, half), {lanes[1]}, [&] {
-      return Round{take(lanes[1], build.CreateAdd(whole, half), build.CreateSub(rest, half))};
-    });
-    return Round{low, high[0]};
+  // What is left: the lower lanes whole, if it reaches so far, then some of the lower or the upper ones.
+  llvm::Value* const has_lower = build.CreateIsNotNull(build.CreateAnd(count, half));
+  llvm::Value* const lower =
+      only_if(emit, has_lower, {lanes[0]}, [&] { return Round{take(lanes[0], whole, nullptr)}; })[0];
+  llvm::Value* const rest = build.CreateAnd(count, emit.int_value(kVector - 1));
+  const Round all = only_if(emit, build.CreateIsNotNull(rest), {lower, lanes[1]}, [&] {
+    llvm::Value* const before = build.CreateSelect(has_lower, lanes[1], lower);
+    llvm::Value* const taken = take(before, build.CreateSub(count, rest), rest);
+    return Round{build.CreateSelect(has_lower, lower, taken), build.CreateSelect(has_lower, taken, lanes[1])};
   });
   return folded(emit, reduction, all[0], all[1]);
 }
 
-Compute product_compute(DType dtype) { return is_float(dtype) ? compute_of(dtype) : Compute::I64; }
+Compute combining_compute(DType dtype) {
+  const Compute compute = compute_of(dtype);
+  return compute == Compute::I32 ? Compute::I64 : compute;
+}
+
+llvm::Value* product(llvm::IRBuilderBase& build, llvm::Value* a, llvm::Value* b) {
+  return a->getType()->isFPOrFPVectorTy() ? build.CreateFMul(a, b) : build.CreateMul(a, b);
+}
+llvm::Value* sum(llvm::IRBuilderBase& build, llvm::Value* a, llvm::Value* b) {
+  return a->getType()->isFPOrFPVectorTy() ? build.CreateFAdd(a, b) : build.CreateAdd(a, b);
+}
 
 llvm::Value* dot_lines(FlowEmitter& emit, llvm::Value* count, const FlowLine& a, const FlowLine& b) {
   llvm::IRBuilder<>& build = emit.build();
   VectorSteps steps(emit.bodies(), build, emit.vectors());
-  const Compute compute = product_compute(a.dtype);
-  const Reduction sum{.combine = cpu::Combine::Sum, .accumulator = dtype_of(compute)};
-  return combine_line(emit, sum, count, [&](llvm::Value* index, llvm::Value* rest) {
+  const Compute compute = combining_compute(a.dtype);
+  const Reduction total{.combine = cpu::Combine::Sum, .accumulator = dtype_of(compute)};
+  return combine_line(emit, total, count, [&](llvm::Value* index, llvm::Value* rest) {
     llvm::Value* const x = steps.in({load_elements(emit, a, index, rest), a.dtype}, compute);
     llvm::Value* const y = steps.in({load_elements(emit, b, index, rest), b.dtype}, compute);
-    return is_float(a.dtype) ? build.CreateFMul(x, y) : build.CreateMul(x, y);
+    return product(build, x, y);
   });
 }
 

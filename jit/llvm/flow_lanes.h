@@ -14,9 +14,13 @@ namespace kiln::jit {
 llvm::Value* combine_line(FlowEmitter& emit, const Reduction& reduction, llvm::Value* count,
                           const std::function<llvm::Value*(llvm::Value* index, llvm::Value* rest)>& f);
 
-// The sum of products of two lines, in the type that products of that dtype are added up in.
+// The type that elements are combined in, by reductions and in products: integers wrap, to the same bits in
+// any width.
+Compute combining_compute(DType dtype);
+// The sum of products of two lines, in that type.
 llvm::Value* dot_lines(FlowEmitter& emit, llvm::Value* count, const FlowLine& a, const FlowLine& b);
-// That type: integers wrap, to the same bits in any width.
-Compute product_compute(DType dtype);
+// a b, and a + b.
+llvm::Value* product(llvm::IRBuilderBase& build, llvm::Value* a, llvm::Value* b);
+llvm::Value* sum(llvm::IRBuilderBase& build, llvm::Value* a, llvm::Value* b);
 
 }  // namespace kiln::jit

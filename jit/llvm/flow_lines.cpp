@@ -46,6 +46,15 @@ llvm::Value* gathered(FlowEmitter& emit, const FlowLine& line, llvm::Value* inde
   return elements;
 }
 
+// Elements that follow each other in memory, the last one first.
+llvm::Value* load_backwards(FlowEmitter& emit, const FlowLine& line, llvm::Value* index) {
+  llvm::IRBuilder<>& build = emit.build();
+  llvm::Value* const last = build.CreateAdd(index, emit.int_value(kVector - 1));
+  llvm::Value* const place = ahead(build, emit.element_type(line.dtype), line.first, build.CreateNeg(last));
+  return build.CreateVectorReverse(build.CreateAlignedLoad(vector_type(build.getContext(), line.dtype), place,
+                                                           llvm::Align(bytes_of(line.dtype))));
+}
+
 // What was spread over memory as one vector is read from there element by element.
 void scatter_some(FlowEmitter& emit, const FlowLine& line, llvm::Value* index, llvm::Value* rest,
                   llvm::Value* elements) {
@@ -135,6 +144,7 @@ llvm::Value* present(FlowEmitter& emit, llvm::Value* rest) {
 llvm::Value* load_elements(FlowEmitter& emit, const FlowLine& line, llvm::Value* index, llvm::Value* rest) {
   llvm::IRBuilder<>& build = emit.build();
   if (line.element != nullptr) return build.CreateVectorSplat(kVector, line.element);
+  if (rest == nullptr && FlowLine::is_number(line.stride, -1)) return load_backwards(emit, line, index);
   if (!line.is_dense()) return gathered(emit, line, index, rest);
   llvm::Type* const type = emit.element_type(line.dtype);
   llvm::Type* const vector = vector_type(build.getContext(), line.dtype);

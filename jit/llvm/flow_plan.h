@@ -2,6 +2,7 @@
 // table of ops, and sees plain records alone.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,21 +27,25 @@ struct FlowStepPlan {
     Pointwise,  // a scalar function for each element: `application`
     Reduce,     // all elements of some dimensions combined: `combine`
     Product,    // sums of products
-    Copy,       // elements of the last operand, converted
-    Fill,       // one number everywhere
+    Copy,       // elements of the last operand, converted; with `dims`: backwards along these
+    Fill,       // one number everywhere: `filled`, or the first operand
     Call,       // the kernel of the op
   };
   Kind kind = Kind::Call;
   // Pointwise or Copy of operands without dimensions, whose result has none either.
   bool of_elements = false;
+  // Its only reader computes the elements where it reads them, unless it is a call there.
+  bool deferred = false;
   NumberOp number{};
   // Op, arithmetic, parameters and the dtype of the result, of a step that writes that of its target; `index`
   // is its place among the eager kernels that a run has. Not 0 as `failure`: the function may refuse
   // elements.
   Instruction application;
   cpu::Combine combine{};
-  std::vector<bool> dims;            // of Reduce: is the operand's dimension reduced?
+  std::vector<bool> dims;  // of Reduce: is the operand's dimension reduced?
+  std::optional<std::int64_t> filled;
   int call = -1;                     // the step's number among all that may be called
+  std::vector<SizeGuard> guards;     // beside those of the step: what its layouts are right for
   std::vector<std::string> symbols;  // of its attributes, in order: a call is given their values
   std::vector<FlowMemory> memory;    // by output
 };

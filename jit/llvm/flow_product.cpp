@@ -46,7 +46,7 @@ FlowLine line_along(FlowEmitter& emit, const FlowTensor& x, std::size_t dim, llv
 }
 
 void store_at(const FlowRow& row, llvm::Value* place, llvm::Value* sum) {
-  const Compute compute = product_compute(row.result.dtype);
+  const Compute compute = combining_compute(row.result.dtype);
   llvm::Value* const element = row.emit.scalars().narrowed(sum, compute, row.result.dtype);
   row.emit.build().CreateAlignedStore(element, place, llvm::Align(bytes_of(row.result.dtype)));
 }
@@ -87,7 +87,7 @@ void emit_product_in_turn(const FlowRow& row, const Matrices& matrices) {
   llvm::IRBuilder<>& build = emit.build();
   VectorSteps steps(emit.bodies(), build, emit.vectors());
   const DType dtype = row.result.dtype;
-  const Compute compute = product_compute(dtype);
+  const Compute compute = combining_compute(dtype);
   llvm::Value* const start = first_sum(emit, compute, matrices.depth());
   emit.loop(matrices.rows(), [&](llvm::Value* i) {
     const FlowLine left = line_along(emit, matrices.left, 1, i);
@@ -101,8 +101,7 @@ void emit_product_in_turn(const FlowRow& row, const Matrices& matrices) {
         llvm::Value* const element =
             build.CreateAlignedLoad(emit.element_type(dtype), place, llvm::Align(bytes_of(dtype)));
         llvm::Value* const factor = steps.in({build.CreateVectorSplat(kVector, element), dtype}, compute);
-        if (!is_float(dtype)) return Round{build.CreateAdd(sums[0], build.CreateMul(factors, factor))};
-        return Round{build.CreateFAdd(sums[0], build.CreateFMul(factors, factor))};
+        return Round{sum(build, sums[0], product(build, factors, factor))};
       };
       const Round sums = carried_loop(emit, emit.int_value(0), matrices.depth(), 1, {start}, turn);
       store_elements(emit, to, index, rest, steps.stored(sums[0], compute, dtype));

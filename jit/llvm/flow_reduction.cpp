@@ -1,12 +1,11 @@
 // Reductions in flows as loops in the documented order.
 #include <optional>
 
+#include "jit/llvm/flow_expression.h"
 #include "jit/llvm/flow_lanes.h"
 #include "jit/llvm/flow_row_limits.h"
 #include "jit/llvm/flow_rows.h"
-#include "jit/llvm/flow_space.h"
 #include "jit/llvm/scalar_names.h"
-#include "jit/llvm/vector_steps.h"
 #include "jit/llvm/vector_types.h"
 #include "tensor/compute.h"
 
@@ -63,35 +62,63 @@ llvm::Value* reduction_fits(const FlowRow& row) {
   const FlowTensor& x = row.operands[0];
   const DType result = emit.flow().type(row.step.node.outputs[0]).dtype;
   const bool is_total = row.plan.combine == cpu::Combine::Sum || row.plan.combine == cpu::Combine::Prod;
-  const bool is_plain = result == (is_total && !is_float(x.dtype) ? DType::I64 : x.dtype);
+  const bool is_plain =
+      result == (is_total && combining_compute(x.dtype) == Compute::I64 ? DType::I64 : x.dtype);
   if (!is_plain || x.element != nullptr) return nullptr;
+  llvm::IRBuilder<>& build = emit.build();
+  if (x.deferred) {
+    llvm::Value* const is_block = build.CreateICmpSLE(x.sizes[0], emit.int_value(kReductionBlock));
+    return build.CreateAnd(is_block, leaves_fit(*x.deferred));
+  }
   const auto sequences = sequences_of(emit, x, row.plan.dims);
   if (!sequences) return nullptr;
-  llvm::IRBuilder<>& build = emit.build();
   llvm::Value* const is_block = build.CreateICmpSLE(sequences->count, emit.int_value(kReductionBlock));
   return build.CreateAnd(is_block, build.CreateICmpSLE(emit.count(x), emit.int_value(kMostRowElements)));
 }
 
+namespace {
+
+// A line of elements of this dtype, combined and rounded to the dtype of the result.
+void combine_into(const FlowRow& row, llvm::Value* place, llvm::Value* count, FlowExpression& expression,
+                  const ElementsFn& elements) {
+  FlowEmitter& emit = row.emit;
+  const Compute compute = combining_compute(row.operands[0].dtype);
+  const Reduction reduction{.combine = row.plan.combine, .accumulator = dtype_of(compute)};
+  llvm::Value* const total = combine_line(emit, reduction, count, [&](llvm::Value* index, llvm::Value* rest) {
+    return expression.steps().in(elements(index, rest), compute);
+  });
+  llvm::Value* const element = emit.scalars().narrowed(total, compute, row.result.dtype);
+  emit.build().CreateAlignedStore(element, place, llvm::Align(bytes_of(row.result.dtype)));
+}
+
+// Of one line, which is computed on the way.
+void emit_deferred_reduction(const FlowRow& row) {
+  const FlowTensor& x = row.operands[0];
+  std::vector<FlowTensor> leaves;
+  add_leaves(x, leaves);
+  FlowSpace space(row.emit, x.sizes);
+  for (const FlowTensor& each : leaves) space.add(each);
+  space.each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
+    FlowExpression expression(row.emit, lines);
+    combine_into(row, row.emit.address(row.result), count, expression, expression.reader(x));
+  });
+}
+
+}  // namespace
+
 void emit_reduction(const FlowRow& row) {
   FlowEmitter& emit = row.emit;
   const FlowTensor& x = row.operands[0];
+  if (x.deferred) return emit_deferred_reduction(row);
   const Sequences sequences = *sequences_of(emit, x, row.plan.dims);
-  const DType accumulator = accumulator_of(x.dtype);
-  const Reduction reduction{.combine = row.plan.combine, .accumulator = accumulator};
-  VectorSteps steps(emit.bodies(), emit.build(), emit.vectors());
-  const FlowTensor result = outer_of(row.result, row.plan.dims);
   FlowSpace space(emit, sequences.outer.sizes);
-  space.add(result);
+  space.add(outer_of(row.result, row.plan.dims));
   space.add(sequences.outer);
   space.simplify();
   space.each_place([&](const std::vector<llvm::Value*>& places) {
     const FlowLine line{x.dtype, places[1], sequences.stride, nullptr};
-    llvm::Value* const total =
-        combine_line(emit, reduction, sequences.count, [&](llvm::Value* index, llvm::Value* rest) {
-          return steps.in({load_elements(emit, line, index, rest), x.dtype}, compute_of(accumulator));
-        });
-    llvm::Value* const element = emit.scalars().narrowed(total, compute_of(accumulator), result.dtype);
-    emit.build().CreateAlignedStore(element, places[0], llvm::Align(bytes_of(result.dtype)));
+    FlowExpression expression(emit, {&line, 1});
+    combine_into(row, places[0], sequences.count, expression, expression.reader(x));
   });
 }
 

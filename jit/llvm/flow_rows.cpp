@@ -28,21 +28,40 @@ bool shows_same(const FlowTensor& a, const FlowTensor& b) {
          a.strides == b.strides;
 }
 
+llvm::Value* is_apart(FlowEmitter& emit, const FlowTensor& a, const FlowTensor& b) {
+  llvm::IRBuilder<>& build = emit.build();
+  const Extent one = extent_of(emit, a), other = extent_of(emit, b);
+  return build.CreateOr(build.CreateICmpULE(one.last, other.first),
+                        build.CreateICmpULE(other.last, one.first));
+}
+
 // May `target` be written vector by vector, each after the same elements of `x` are read? Either each element
 // is in the same place, or none is in the memory of the other.
 llvm::Value* is_in_order(FlowEmitter& emit, const FlowTensor& target, const FlowTensor& x) {
   llvm::IRBuilder<>& build = emit.build();
   if (x.element != nullptr || shows_same(target, x)) return build.getTrue();
-  const Extent written = extent_of(emit, target), read = extent_of(emit, x);
-  llvm::Value* const is_apart = build.CreateOr(build.CreateICmpULE(written.last, read.first),
-                                               build.CreateICmpULE(read.last, written.first));
-  if (x.rank() != target.rank() || x.dtype != target.dtype) return is_apart;
-  llvm::Value* is_same = build.CreateICmpEQ(written.first, read.first);
+  llvm::Value* const apart = is_apart(emit, target, x);
+  if (x.rank() != target.rank() || x.dtype != target.dtype) return apart;
+  llvm::Value* is_same = build.CreateICmpEQ(emit.address(target), emit.address(x));
   for (std::size_t dim = 0; dim < x.rank(); ++dim) {
     is_same = build.CreateAnd(is_same, build.CreateICmpEQ(x.strides[dim], target.strides[dim]));
     is_same = build.CreateAnd(is_same, build.CreateICmpEQ(x.sizes[dim], target.sizes[dim]));
   }
-  return build.CreateOr(is_apart, is_same);
+  return build.CreateOr(apart, is_same);
+}
+// The same of all that a step reads.
+llvm::Value* is_in_order(const FlowRow& row, const FlowTensor& target) {
+  llvm::IRBuilder<>& build = row.emit.build();
+  llvm::Value* holds = build.getTrue();
+  const bool is_copy = row.plan.kind == FlowStepPlan::Kind::Copy;
+  for (std::size_t k = is_copy ? row.operands.size() - 1 : 0; k < row.operands.size(); ++k) {
+    const FlowTensor& each = row.operands[k];
+    llvm::Value* const alone = each.deferred           ? is_in_order(*each.deferred, target)
+                               : row.plan.dims.empty() ? is_in_order(row.emit, target, each)
+                                                       : is_apart(row.emit, target, each);
+    holds = build.CreateAnd(holds, alone);
+  }
+  return holds;
 }
 
 // Has each dimension of an operand the size of the result's, where it is not known to be 1?
@@ -60,40 +79,43 @@ llvm::Value* fills(FlowEmitter& emit, const FlowTensor& x, const std::vector<llv
   return holds;
 }
 
-std::vector<llvm::Value*> result_sizes(const FlowRow& row) {
-  std::vector<llvm::Value*> sizes;
-  for (const Dim each : row.emit.flow().type(row.step.node.outputs[0]).sizes)
-    sizes.push_back(row.emit.size(each));
-  return sizes;
-}
-
-// Of steps that compute each element by itself.
-llvm::Value* elements_fit(const FlowRow& row, std::span<const FlowTensor> operands) {
-  FlowEmitter& emit = row.emit;
-  llvm::IRBuilder<>& build = emit.build();
-  if (row.step.node.writes() && row.plan.application.failure != 0) return nullptr;
-  const std::vector<llvm::Value*> sizes = result_sizes(row);
-  llvm::Value* count = emit.int_value(1);
-  for (llvm::Value* const each : sizes) count = build.CreateMul(count, each);
-  llvm::Value* holds = build.CreateICmpSLE(count, emit.int_value(kMostRowElements));
-  for (const FlowTensor& each : operands) {
+llvm::Value* all_fill(const FlowRow& row, const std::vector<llvm::Value*>& sizes) {
+  llvm::IRBuilder<>& build = row.emit.build();
+  llvm::Value* holds = build.getTrue();
+  const bool is_copy = row.plan.kind == FlowStepPlan::Kind::Copy;
+  for (std::size_t k = is_copy ? row.operands.size() - 1 : 0; k < row.operands.size(); ++k) {
+    const FlowTensor& each = row.operands[k];
     if (each.element != nullptr) continue;
-    holds = build.CreateAnd(holds, fills(emit, each, sizes));
-    if (row.step.node.writes()) holds = build.CreateAnd(holds, is_in_order(emit, row.result, each));
+    holds = build.CreateAnd(
+        holds, each.deferred ? all_fill(*each.deferred, each.sizes) : fills(row.emit, each, sizes));
   }
   return holds;
 }
 
+llvm::Value* elements_fit(const FlowRow& row) {
+  if (!row.step.node.writes()) return leaves_fit(row);
+  if (row.plan.application.failure >= 0) return nullptr;
+  return row.emit.build().CreateAnd(leaves_fit(row), is_in_order(row, row.result));
+}
+
+llvm::Value* fill_fits(const FlowRow& row) {
+  FlowEmitter& emit = row.emit;
+  return emit.build().CreateICmpSLE(emit.count(row.result), emit.int_value(kMostRowElements));
+}
+
 }  // namespace
+
+llvm::Value* leaves_fit(const FlowRow& row) {
+  return row.emit.build().CreateAnd(fill_fits(row), all_fill(row, row.result.sizes));
+}
 
 llvm::Value* fits(const FlowRow& row) {
   switch (row.plan.kind) {
     case FlowStepPlan::Kind::Pointwise:
-      return elements_fit(row, row.operands);
     case FlowStepPlan::Kind::Copy:
+      return elements_fit(row);
     case FlowStepPlan::Kind::Fill:
-      if (row.operands.empty()) return nullptr;
-      return elements_fit(row, {&row.operands.back(), 1});
+      return fill_fits(row);
     case FlowStepPlan::Kind::Reduce:
       return reduction_fits(row);
     case FlowStepPlan::Kind::Product:

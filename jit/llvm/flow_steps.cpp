@@ -30,16 +30,18 @@ void emit_loop(const FlowRow& row) {
 void FlowEmitter::emit_step(BlockId block, std::size_t index) {
   const FlowStep& step = flow().blocks[static_cast<std::size_t>(block)].steps[index];
   const FlowStepPlan& plan = plan_.step(block, index);
-  check_guards(step);
+  check_guards(step.guards, step.exit);
+  check_guards(plan.guards, step.exit);
   if (plan.kind == FlowStepPlan::Kind::OfNumbers)
     return define(step.node.outputs[0], emit_number(step, plan));
   if (plan.kind == FlowStepPlan::Kind::View) return emit_view(step);
   if (plan.of_elements) return emit_element(step, plan);
+  if (plan.deferred) return defer(step, plan);
   emit_in_memory(step, plan);
 }
 
-void FlowEmitter::check_guards(const FlowStep& step) {
-  for (const SizeGuard& each : step.guards) leave_if(build_.CreateNot(sizes_.holds(each)), step.exit);
+void FlowEmitter::check_guards(std::span<const SizeGuard> guards, ExitId exit) {
+  for (const SizeGuard& each : guards) leave_if(build_.CreateNot(sizes_.holds(each)), exit);
 }
 
 // ---- Numbers ----
@@ -124,21 +126,44 @@ llvm::Value* FlowEmitter::element_of(const FlowStep& step, const FlowStepPlan& p
   return apply(step, plan.application, elements, dtypes);
 }
 
-void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan) {
+FlowRow FlowEmitter::row_of(const FlowStep& step, const FlowStepPlan& plan) {
   FlowRow row{*this, step, plan, {}, {}};
   for (const Operand& each : step.node.operands)
     row.operands.push_back(each.value == Operand::kAbsent ? FlowTensor() : tensor(each));
+  row.result = step.node.writes() ? row.operands[0] : described(step.node.outputs[0]);
+  return row;
+}
+
+void FlowEmitter::defer(const FlowStep& step, const FlowStepPlan& plan) {
+  const ValueId id = step.node.outputs[0];
+  FlowTensor made = described(id);
+  made.deferred = std::make_shared<const FlowRow>(row_of(step, plan));
+  tensors_[static_cast<std::size_t>(id)] = std::move(made);
+}
+
+// Operands that were left to the step are in memory afterwards. Gives whether there are any.
+bool FlowEmitter::compute_deferred(const FlowRow& row) {
+  bool is_any = false;
+  for (const FlowTensor& each : row.operands) {
+    if (!each.deferred) continue;
+    emit_in_memory(each.deferred->step, each.deferred->plan);
+    is_any = true;
+  }
+  return is_any;
+}
+
+void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan) {
+  FlowRow row = row_of(step, plan);
   const bool writes = step.node.writes();
-  row.result = writes ? row.operands[0] : described(step.node.outputs[0]);
   std::vector<llvm::Value*> slots;
   for (const FlowMemory& each : plan.memory) slots.push_back(choose_slot(each));
   // A loop leaves the only element of its result on the stack, and a call in the slot.
   llvm::Value* const is_loop = plan.kind == FlowStepPlan::Kind::Call ? nullptr : fits(row);
   const bool keeps_element = is_loop != nullptr && !writes && plan_.value(step.node.outputs[0]).in_register;
   llvm::Value* const place = keeps_element ? stack(element_type(row.result.dtype)) : nullptr;
-  const auto make_loop = [&] {
-    if (!writes) row.result.base = keeps_element ? place : room_for(row.result, slots[0], step.exit);
-    emit_loop(row);
+  const auto make_loop = [&](FlowRow& made) {
+    if (!writes) made.result.base = keeps_element ? place : room_for(made.result, slots[0], step.exit);
+    emit_loop(made);
   };
   const auto make_call = [&] {
     emit_call(step, plan, slots);
@@ -146,7 +171,12 @@ void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan)
     row.result.base = slot_field(slots[0], 0, pointer_);
     build_.CreateStore(load(row.result), place);
   };
-  either(is_loop, make_loop, make_call);
+  const auto make_apart = [&] {
+    if (!compute_deferred(row)) return make_call();
+    FlowRow apart = row_of(step, plan);
+    either(fits(apart), [&] { make_loop(apart); }, make_call);
+  };
+  either(is_loop, [&] { make_loop(row); }, make_apart);
   for (std::size_t k = 0; k < step.node.outputs.size(); ++k) {
     const ValueId id = step.node.outputs[k];
     FlowTensor made = writes ? row.operands[0] : described(id);

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,8 @@
 
 namespace kiln::jit {
 
+struct FlowRow;  // jit/llvm/flow_rows.h
+
 // A tensor of the flow: where its elements are. Numbers that are known are llvm::ConstantInt, as the stride 1
 // of a contiguous last dimension. Sizes, strides and the offset are i64 and count elements.
 struct FlowTensor {
@@ -28,11 +31,11 @@ struct FlowTensor {
   // a bool, i16 of halves.
   llvm::Value* element = nullptr;
   llvm::Value* origin = nullptr;  // of such a tensor, as in FlowRun: the input that it is, from 1, or 0
+  std::shared_ptr<const FlowRow>
+      deferred;  // what computes the elements where they are read; null: they are there
 
   std::size_t rank() const { return sizes.size(); }
 };
-
-struct FlowRow;  // jit/llvm/flow_rows.h
 
 // What code is made with. Blocks are made in an order in which definitions come before uses; a value of the
 // flow is found by its id.
@@ -97,7 +100,7 @@ class FlowEmitter {
   void make_blocks();
   void begin_block(BlockId id);
   void emit_step(BlockId block, std::size_t index);
-  void check_guards(const FlowStep& step);
+  void check_guards(std::span<const SizeGuard> guards, ExitId exit);
   void end_block(BlockId id);
   struct Jump {
     BlockId to;
@@ -125,6 +128,9 @@ class FlowEmitter {
   void emit_element(const FlowStep& step, const FlowStepPlan& plan);
   llvm::Value* element_of(const FlowStep& step, const FlowStepPlan& plan);
   void emit_in_memory(const FlowStep& step, const FlowStepPlan& plan);
+  FlowRow row_of(const FlowStep& step, const FlowStepPlan& plan);
+  void defer(const FlowStep& step, const FlowStepPlan& plan);
+  bool compute_deferred(const FlowRow& row);
   void emit_call(const FlowStep& step, const FlowStepPlan& plan, std::span<llvm::Value* const> slots);
   llvm::Value* choose_slot(const FlowMemory& memory);
   llvm::Value* slot_field(llvm::Value* slot, std::uint64_t field, llvm::Type* type);

@@ -20,8 +20,8 @@ namespace {
 
 class Grouper {
  public:
-  // `limited`, by node: does the limit on tensors hold for the nodes that it is joined with, while more may
-  // join?
+  // `limited`, by node: whether a kernel with it takes few enough tensors after each node that joins, not
+  // only when all have joined.
   Grouper(const Graph& graph, bool with_reasons, const std::vector<bool>& limited)
       : graph_(graph),
         with_reasons_(with_reasons),
@@ -154,7 +154,7 @@ class Grouper {
     if (const std::string_view why = why_not_one_space(from, to); !why.empty()) return why;
     if (draws(from, to) && may_fail(from, to)) return "an error would leave other draws behind";
     if (work(from) + work(to) > limits(from).work || is_limited_here(from, to) ||
-        count_failing(from, to) > kMostFailures) {
+        has_many_failing(from, to)) {
       return "the kernel would be too large";
     }
     if (lies_between(from, to)) return "something that cannot be fused lies between";
@@ -217,12 +217,14 @@ class Grouper {
   bool may_fail_for_an_element(int place) const {
     return node(place).op->pointwise != nullptr && !node(place).op->pointwise->failure.empty();
   }
-  int count_failing(int from, int to) const {
+  // More nodes that may fail than a kernel has bits for? Each of them is costly.
+  bool has_many_failing(int from, int to) const {
+    if (work(from) + work(to) <= kMostFailures * kCostly) return false;
     const auto count = [this](int of) {
       return std::count_if(members(of).begin(), members(of).end(),
                            [this](int each) { return may_fail_for_an_element(each); });
     };
-    return static_cast<int>(count(from) + count(to));
+    return count(from) + count(to) > kMostFailures;
   }
   bool is_gather(int place) const { return is_gather_load(graph_, node(place)); }
   // Does a gather load read a result of its own group? Its operands must be in memory when the kernel begins.

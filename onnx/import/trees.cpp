@@ -310,8 +310,12 @@ NamedForest named_forest(Call& call) {
   return made;
 }
 
-// [n, targets]; `kind` begins the names of the attributes.
-Tensor votes_of(Call& call, const std::string& kind, std::int64_t targets, const std::string& how) {
+struct Outcome {
+  Tensor scores;  // [n, targets]
+  Tensor counts;  // bool[n, targets]: a leaf voted for it, or all have base values
+};
+// `kind` begins the names of the attributes.
+Outcome outcome_of(Call& call, const std::string& kind, std::int64_t targets, const std::string& how) {
   const Tensor x = table_of(call);
   const NamedForest trees = named_forest(call);
   const std::vector<std::int64_t> of_tree = wholes(call, kind + "_treeids"),
@@ -320,25 +324,31 @@ Tensor votes_of(Call& call, const std::string& kind, std::int64_t targets, const
   const std::vector<double> weights = numbers(call, kind + "_weights"), base = numbers(call, "base_values");
   need(call, of_tree.size() == ids.size() && of_node.size() == ids.size() && weights.size() == ids.size());
   need(call, targets > 0 && (base.empty() || static_cast<std::int64_t>(base.size()) == targets));
-  Votes votes(trees.forest.size(), targets, how);
+  Votes votes(trees.forest.size(), targets, how), marks(trees.forest.size(), targets, "SUM");
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto leaf = trees.nodes.find({of_tree[i], of_node[i]});
     need(call, leaf != trees.nodes.end() && ids[i] >= 0 && ids[i] < targets);
     votes.add(leaf->second, ids[i], static_cast<float>(weights[i]));
+    marks.add(leaf->second, ids[i], 1);
   }
-  const Tensor scores = votes.counted(trees.forest.leaves(call, x), trees.forest.trees(), x.dtype());
-  if (base.empty()) return ops::to(scores, DType::F32);
+  const Tensor leaves = trees.forest.leaves(call, x);
+  const Tensor scores = votes.counted(leaves, trees.forest.trees(), x.dtype());
+  if (base.empty()) {
+    const Tensor count = marks.counted(leaves, trees.forest.trees(), DType::F32);
+    return {ops::to(scores, DType::F32), ops::gt(count, scalar(0, DType::F32))};
+  }
   const std::vector<float> added(base.begin(), base.end());
-  return ops::to(scores + ops::to(real_numbers(added), x.dtype()), DType::F32);
+  const Tensor all = ops::to(scores + ops::to(real_numbers(added), x.dtype()), DType::F32);
+  return {all, ops::to(ops::ones_like(all), DType::Bool)};
 }
 
 Values tree_regressor(Call& call) {
-  const Tensor scores =
-      votes_of(call, "target", call.integer("n_targets", 1), call.word("aggregate_function", "SUM"));
-  return {finished(call, call.word("post_transform", "NONE"), scores)};
+  const Outcome made =
+      outcome_of(call, "target", call.integer("n_targets", 1), call.word("aggregate_function", "SUM"));
+  return {finished(call, call.word("post_transform", "NONE"), made.scores)};
 }
 
-// The label of the largest score, and the scores.
+// The label of the largest score among classes with a vote, and the scores.
 Values tree_classifier(Call& call) {
   if (!call.words("classlabels_strings").empty())
     call.refuse("has strings as labels, and Kiln has no tensors of strings");
@@ -348,10 +358,11 @@ Values tree_classifier(Call& call) {
       std::all_of(ids.begin(), ids.end(), [&ids](std::int64_t each) { return each == ids[0]; });
   if (is_single)
     call.refuse("votes for one of its classes alone, and runtimes differ in what the other one gets");
-  const Tensor votes = votes_of(call, "class", static_cast<std::int64_t>(labels.size()), "SUM");
-  const Tensor scores = finished(call, call.word("post_transform", "NONE"), votes);
-  const Tensor best = apply("argmax", {scores}, {{"dim", Dim(1)}});
-  return {ops::index_select(whole_numbers(labels), 0, best), scores};
+  const Outcome made = outcome_of(call, "class", static_cast<std::int64_t>(labels.size()), "SUM");
+  const Tensor lowest = scalar(-std::numeric_limits<double>::infinity(), DType::F32);
+  const Tensor best = apply("argmax", {ops::where(made.counts, made.scores, lowest)}, {{"dim", Dim(1)}});
+  return {ops::index_select(whole_numbers(labels), 0, best),
+          finished(call, call.word("post_transform", "NONE"), made.scores)};
 }
 
 constexpr Operator kOperators[] = {

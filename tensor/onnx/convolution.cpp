@@ -1,4 +1,4 @@
-// The three primitives of convolutions.
+// Convolutions by ONNX's operators.
 #include <algorithm>
 
 #include "tensor/onnx/rules.h"
@@ -49,6 +49,7 @@ OnnxValue cut_from_whole(const OnnxApplication& app, OnnxValue whole, const Onnx
 }  // namespace
 
 OnnxValues convolution(const OnnxApplication& app) {
+  if (app.rank(0) != app.rank(1)) return {};  // without examples: by the body
   const DType dtype = app.result().dtype;
   const Windows at = windows_of(app, app.rank(0) - 2);
   OnnxValues operands{app.input(0, dtype), app.input(1, dtype)};

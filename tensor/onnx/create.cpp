@@ -21,6 +21,17 @@ OnnxValue number(const OnnxApplication& app, std::string_view name, DType dtype)
   return app.cast(app.size(std::get<Dim>(value)), dtype);
 }
 
+// Where column less row is on the wanted side of the diagonal, the elements, and 0 elsewhere.
+OnnxValue triangle_by_places(const OnnxApplication& app, const OnnxValue& diagonal, bool is_upper) {
+  const Dims& sizes = app.result().sizes;
+  const OnnxValue rows = app.unsqueeze(counted(app, sizes[sizes.size() - 2]), {1});
+  const OnnxValue apart = app.node("Sub", {counted(app, sizes.back()), rows});
+  const OnnxValue is_kept = app.node(is_upper ? "GreaterOrEqual" : "LessOrEqual", {apart, diagonal});
+  // Runtimes choose no bools.
+  if (app.result().dtype == DType::Bool) return app.node("And", {is_kept, app.input(0)});
+  return app.node("Where", {is_kept, app.input(0), app.scalar(0, app.result().dtype)});
+}
+
 }  // namespace
 
 OnnxValues zeros(const OnnxApplication& app) { return filled(app, app.scalar(0, app.result().dtype)); }
@@ -62,6 +73,7 @@ OnnxValues eye(const OnnxApplication& app) {
 OnnxValues triangle(const OnnxApplication& app) {
   const OnnxValue diagonal = app.size(std::get<Dim>(app.attrs.at("diagonal")));
   const std::int64_t is_upper = app.op.name() == "triu" ? 1 : 0;
+  if (app.opset() < 14) return {triangle_by_places(app, diagonal, is_upper != 0)};
   return {app.node("Trilu", {app.input(0), diagonal}, {{"upper", is_upper}})};
 }
 

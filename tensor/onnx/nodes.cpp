@@ -8,6 +8,7 @@
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
 #include "tensor/onnx/expression.h"
+#include "tensor/onnx/versions.h"
 
 namespace kiln {
 namespace {
@@ -98,6 +99,10 @@ OnnxValue OnnxApplication::node(std::string_view type, const OnnxValues& operand
 
 OnnxValues OnnxApplication::node(std::string_view type, const OnnxValues& operands, OnnxAttrs attributes,
                                  std::span<const DType> results) const {
+  if (const OperatorVersion version = version_of(type, attributes); opset() < version.first)
+    throw OpError(ErrorKind::Capture, "'" + std::string(op.name()) + "' is written with " + version.words +
+                                          ", which opset " + std::to_string(version.first) +
+                                          " has: ask for one");
   std::vector<std::string> names;
   for (const OnnxValue& operand : operands) names.push_back(named(operand).name);
   while (!names.empty() && names.back().empty()) names.pop_back();

@@ -1,4 +1,5 @@
 // Owns conv1d, conv2d and the transposed ones: PyTorch's arguments, over the primitives of convolution.cpp.
+#include "tensor/onnx/rules.h"
 #include "tensor/ops/convolution.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
@@ -168,11 +169,17 @@ Tensors conv_transpose(const Op&, Inputs in, const Attrs& attrs) {
   });
 }
 
+// A convolution whose padding is sizes, as ONNX's operator has it.
+Op with_operator(Op row) {
+  row.onnx = onnx_rules::convolution;
+  return row;
+}
+
 }  // namespace
 
 void add_conv_ops(OpTable& table) {
   using ops::composite_row;
-  table.add(composite_row(
+  table.add(with_operator(composite_row(
       "conv1d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = 0, "
       "dilation: "
       "dims = 1, groups: int = 1)",
@@ -180,7 +187,7 @@ void add_conv_ops(OpTable& table) {
       "and sums the products. Channels only meet within their group; padding is zeros at both ends, or "
       "\"same\" or \"valid\".",
       ">>> conv1d(tensor([[1.0, 2.0, 4.0]]), tensor([[[-1.0, 1.0]]])).tolist()\n[[1.0, 2.0]]", infer_conv<1>,
-      conv<1>));
+      conv<1>)));
   table.add(composite_row(
       "conv1d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: "
       "str[\"valid\", "
@@ -188,7 +195,7 @@ void add_conv_ops(OpTable& table) {
       "`conv1d` with padding by word: \"same\" keeps the length, \"valid\" adds none.",
       ">>> conv1d(ones(1, 4), ones(1, 1, 3), padding=\"same\").tolist()\n[[2.0, 3.0, 3.0, 2.0]]",
       infer_conv<1>, conv<1>));
-  table.add(composite_row(
+  table.add(with_operator(composite_row(
       "conv2d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = 0, "
       "dilation: "
       "dims = 1, groups: int = 1)",
@@ -197,7 +204,7 @@ void add_conv_ops(OpTable& table) {
       "and width. Channels only meet within their group; padding is zeros on all sides, or \"same\" or "
       "\"valid\".",
       ">>> conv2d(ones(1, 1, 3, 3), ones(2, 1, 2, 2), stride=2, padding=1).shape\n(1, 2, 2, 2)",
-      infer_conv<2>, conv<2>));
+      infer_conv<2>, conv<2>)));
   table.add(
       composite_row("conv2d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, "
                     "padding: str[\"valid\", "

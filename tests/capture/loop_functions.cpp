@@ -35,6 +35,7 @@ void LoopWriter::world() {
 
 void LoopWriter::function() {
   is_integer_ = random_.chance(30);
+  is_plain_ = random_.chance(40);
   Callable f{fresh("f"), {{"a", Kind::Matrix, "n", "m"}, {"v", Kind::Vector, "n"}}, is_integer_};
   const std::vector<Local> others{{"b", Kind::Matrix, "n", "m"},
                                   {"c", Kind::Matrix, "n", "n"},
@@ -230,6 +231,7 @@ void LoopWriter::call_of(const Callable& f, int n, int m) {
 void LoopWriter::top_loop() {
   form("loop at the top level");
   is_integer_ = random_.chance(25);
+  is_plain_ = random_.chance(40);
   const std::string of = is_integer_ ? "letters" : "noise";
   const std::string n = pick({"4", "5", "6"}), m = pick({"3", "5"});
   scope_ = {{"a", Kind::Matrix, "n", "m"},

@@ -28,7 +28,30 @@ void LoopWriter::statements(Block& block, int count, int depth) {
   for (int k = 0; k < count; ++k) statement(block, depth);
 }
 
+void LoopWriter::plain_statement(Block& block, int depth) {
+  switch (random_.below(12)) {
+    case 0:
+    case 1:
+    case 2:
+      return write_element(block);
+    case 3:
+    case 4:
+      return write_slice(block);
+    case 5:
+    case 6:
+      return change_number(block);
+    case 7:
+      return leave(block);
+    case 8:
+    case 9:
+      return branch(block, depth);
+    default:
+      return depth > 0 && loops_ < 3 ? loop(block, depth - 1) : change_number(block);
+  }
+}
+
 void LoopWriter::statement(Block& block, int depth) {
+  if (is_plain_) return plain_statement(block, depth);
   switch (random_.below(26)) {
     case 0:
     case 1:
@@ -174,66 +197,6 @@ void LoopWriter::branch(Block& block, int depth) {
   }
   then.tail = rest + "}";
   block.push_back(std::move(then));
-}
-
-void LoopWriter::leave(Block& block) {
-  if (loops_ == 0) return change_number(block);
-  std::vector<std::string> ways{"break"};
-  if (may_continue_) ways.insert(ways.end(), 2, "continue");
-  if (in_function_ && leaves_.empty() && random_.chance(40)) ways = {"return " + number(0)};
-  const std::string way = pick(ways);
-  form(way.substr(0, way.find(' ')) + " in a loop");
-  line(block, fmt::format("if {} {{ {} }}", condition(1), way));
-}
-
-void LoopWriter::attempt(Block& block, int depth) {
-  form("try in a loop");
-  const std::vector<Local> before = scope_;
-  const std::string e = fresh("e");
-  Statement tried{"try {", {}, "}"};
-  if (random_.chance(40)) fail(tried.body);
-  statements(tried.body, 1, depth > 0 ? depth - 1 : 0);
-  if (random_.chance(40)) fail(tried.body);
-  scope_ = before;
-  tried.tail = fmt::format("}} catch {0} {{ print({0}.kind, {0}.message, {0}.line); {1} }}", e,
-                           pick({"", "calm(a)", loops_ > 0 ? "break" : ""}));
-  block.push_back(std::move(tried));
-}
-
-// An error, in an iteration that the program does not name.
-void LoopWriter::fail(Block& block) {
-  const std::string i = local(Kind::Index), k = local(Kind::Int);
-  const std::string at = i.empty() ? (k.empty() ? "2" : k) : i;
-  switch (random_.below(9)) {
-    case 0:
-      form("error: index out of range");
-      return line(block, fmt::format("a[{} + 2, 0] {} 1", at, pick({"=", "+=", "-="})));
-    case 1:
-      form("error: division by zero");
-      return line(block, fmt::format("k = 12 {} ({} - {})", pick({"//", "%"}), at, digit(4)));
-    case 2:
-      form("error: ints overflow");
-      return line(block, pick({"k = k * 3037000500 + 3", "k = 4611686018427387904 * (k + 1)",
-                               fmt::format("k = k + 9223372036854775806 * {}", at)}));
-    case 3:
-      form("error: shapes");
-      return line(block, fmt::format("v[:{0}] = v[:{0} + 1] * 2", at));
-    case 4:
-      form("error: thrown");
-      return line(block, fmt::format("if {} {{ throw \"stop\" }}", condition(0)));
-    case 5:
-      form("error: assertion");
-      return line(block, fmt::format("assert {} < {}, \"too far\"", at, digit(6)));
-    case 6:
-      form("error: item of a list");
-      return line(block, fmt::format("k = [3, 1, 2][{}]", at));
-    case 7:
-      form("error: division of floats by zero");
-      return line(block, fmt::format("s = 1.5 / ({} - {})", at, digit(4)));
-    default:
-      form("error: name without a value");
-      return line(block, fmt::format("if {} == {} {{ k = undefined_name }}", at, digit(4)));
-  }
 }
 
 }  // namespace kiln::testing

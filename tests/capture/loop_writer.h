@@ -71,9 +71,10 @@ class LoopWriter {
   // Of a tensor that gets a gradient, which is read alone.
   static bool is_leaf(const std::string& text) { return text.starts_with("leaf_"); }
 
-  // ---- Statements (loop_statements.cpp, loop_changes.cpp) ----
+  // ---- Statements (loop_statements.cpp, loop_changes.cpp, loop_exits.cpp) ----
   void statements(Block& block, int count, int depth);
   void statement(Block& block, int depth);
+  void plain_statement(Block& block, int depth);
   void write_element(Block& block);
   void write_slice(Block& block);
   void write_grid(Block& block);
@@ -126,6 +127,7 @@ class LoopWriter {
   bool may_continue_ = true;  // the loop that is written changes its counter first
   bool is_integer_ = false;   // the elements of the function's tensors
   bool is_reckless_ = false;  // the program also leaves bounds
+  bool is_plain_ = false;     // loops have but numbers, elements, slices and branches
   std::vector<Local> scope_;
   std::vector<std::string> leaves_;    // tensors of the function that get gradients
   std::vector<std::string> closures_;  // functions of an int within the function

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "interpreter/host/source_weights.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/natives.h"
@@ -118,7 +119,8 @@ TEST_CASE("programs with views, writes and shared memory are their source", "[so
     INFO(seed);
     const jit::Graph captured = jit::testing::random_program(seed);
     CHECK(source_difference(interpreter, captured) == "");
-    CHECK(source_difference(interpreter, captured, jit::run_recipe(jit::recipes::kFunctional, captured)) == "");
+    CHECK(source_difference(interpreter, captured, jit::run_recipe(jit::recipes::kFunctional, captured)) ==
+          "");
   }
 }
 

@@ -25,7 +25,7 @@ OTHER_WORDS = {
     "interpreter/text/describe.cpp": "slice",
     "interpreter/files/npy.cpp": "shape",
     "interpreter/files/safetensors.cpp": "shape",
-    "interpreter/host/graph_source.cpp": "as_strided max min zeros",  # names that source means by its own
+    "interpreter/host/source_names.cpp": "as_strided max min zeros",  # names that source means by its own
     "interpreter/host/list_methods.cpp": "index",
     "interpreter/host/math.cpp": "max min",
     "interpreter/host/plain_methods.cpp": "index trace",

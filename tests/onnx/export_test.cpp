@@ -1,4 +1,5 @@
-// Models of small graphs: which nodes they have, and that symbols, functions and writes are there.
+// Models of small graphs: which nodes they have at which opset, and that symbols, functions and writes are
+// there.
 #include <catch2/catch.hpp>
 
 #include "jit/graph/text.h"
@@ -99,4 +100,34 @@ TEST_CASE("Opsets that models can be written for are named") {
   options.opset = 9;
   CHECK_THROWS_WITH(exported("graph functional f(%x: f32[2]) {\n  return %x\n}\n", options),
                     "opset 9 is none of 13 to 23");
+}
+
+TEST_CASE("Operators that an opset lacks are written by others, by a body, or not at all") {
+  const auto at = [](const std::string& type, const std::string& application, int opset) {
+    ExportOptions options;
+    options.opset = opset;
+    return exported(
+        "graph functional f(%x: " + type + ") {\n  %y = " + application + " : " + type + "\n  return %y\n}\n",
+        options);
+  };
+  const auto nodes_at = [&](const std::string& type, const std::string& application, int opset) {
+    return operators(at(type, application, opset).model.graph.nodes);
+  };
+  CHECK(nodes_at("f32[2, 3]", "layer_norm(%x, none, none, normalized_shape=[3], eps=1e-05)", 16) ==
+        "layer_norm");
+  CHECK(nodes_at("f32[2, 3]", "layer_norm(%x, none, none, normalized_shape=[3], eps=1e-05)", 17) ==
+        "Expand Expand LayerNormalization");
+  CHECK(nodes_at("f64[2, 3]", "layer_norm(%x, none, none, normalized_shape=[3], eps=1e-05)", 17) ==
+        "layer_norm");
+  CHECK(nodes_at("f32[2, 4, 3]", "group_norm(%x, none, none, num_groups=2, eps=1e-05)", 20) == "group_norm");
+  CHECK(nodes_at("f32[2, 4, 3]", "group_norm(%x, none, none, num_groups=2, eps=1e-05)", 21) ==
+        "Expand Expand GroupNormalization");
+  const std::string convolved = "conv1d(%x, %x, none, stride=[1], padding=[1], dilation=[1], groups=1)";
+  CHECK(nodes_at("f32[3, 3, 3]", convolved, 13) == "Conv");
+  CHECK(nodes_at("f32[2, 3]", "tril(%x, diagonal=0)", 13) == "Range Unsqueeze Range Sub LessOrEqual Where");
+  CHECK(nodes_at("f32[2, 3]", "tril(%x, diagonal=0)", 14) == "Trilu");
+  const Export refused = at("i64[2]", "bitwise_and(%x, %x)", 17);
+  REQUIRE(refused.problems.size() == 1);
+  CHECK(refused.problems[0].reason ==
+        "'bitwise_and' is written with BitwiseAnd, which opset 18 has: ask for one");
 }

@@ -208,6 +208,12 @@ TEST_CASE("hooks say what memory results take over, and are held to their word",
   CHECK_THROWS_WITH(python_op(function_of(graph_of(call)), {}),
                     Catch::Contains("layers.Scale.infer_shape says f32[3, 2] for result 1, and forward gives "
                                     "i64[3]"));
+  call.infer_shape = [](const jit::HookNode&, const std::vector<jit::HookType>& given) { return given; };
+  const NodeProto told = python_op(function_of(graph_of(call)), {});
+  const std::vector<std::string>& constants = told.find(kShapeConstants)->strings;
+  REQUIRE(constants.size() == call.arguments.size());
+  CHECK(read_constant(constants[3]) == call.arguments[3].value);
+  CHECK(constants[1].empty());
 }
 
 TEST_CASE("what no attribute can hold is told by argument", "[python_op]") {

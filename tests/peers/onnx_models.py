@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Models inside packages of PyPI, imported and compiled by Kiln, against ONNX Runtime: onnx_models.py [NAME...]
 
-Results must be equal within 1e-4 of the largest element. The processor's times of both are printed, of one thread each.
+Results must be equal within 1e-4 of the largest element (2e-2 of the model that is quantized as it runs). The processor's times of both are printed, of one thread each.
 """
 # Environment: onnx_models
 import sys
@@ -18,6 +18,8 @@ from onnx_session import KilnSession  # noqa: E402
 
 PACKAGES = Path(sysconfig.get_path("purelib"))
 TOLERANCE = 1e-4
+# Rounding to 8 bits as the model runs turns the last places of f32 into whole steps.
+WIDER = {"common_old.onnx": 2e-2}
 
 # File, sizes of the inputs whose sizes are open, and inputs that decide what the graph is.
 MODELS = {
@@ -105,7 +107,7 @@ def compare(path, sizes, fixed):
         return f"has outputs of {[each.shape for each in made]}, not {[each.shape for each in right]}", True
     away = max(difference(*each) for each in zip(made, right))
     times = f"{seconds * 1e3:.2f} ms, ONNX Runtime {other * 1e3:.2f} ms ({seconds / other:.1f} times)"
-    return f"differs by {away:.1e}, {times}", not away <= TOLERANCE
+    return f"differs by {away:.1e}, {times}", not away <= WIDER.get(path.name, TOLERANCE)
 
 
 def difference(made, right):

@@ -148,15 +148,15 @@ def difference(made, right):
 
 TOLERANCE = [1e-6]
 PROGRAM = """
-fn as_list(x) = x if type(x) == "tuple" else (x,)
+fn as_list(x) = x if isinstance(x, tuple) else (x,)
 given = [load(f"{folder}/input_{i}.npy") for i in range(count)]
 eager = as_list(run_onnx(f"{folder}/model.onnx", *given))
-for i, x in enumerate(eager) { save(x, f"{folder}/eager_{i}.npy") }
+for i, x in enumerate(eager) { save(f"{folder}/eager_{i}.npy", x) }
 g = import_onnx(f"{folder}/model.onnx")
-for i, x in enumerate(as_list(g(*given))) { save(x, f"{folder}/graph_{i}.npy") }
+for i, x in enumerate(as_list(g(*given))) { save(f"{folder}/graph_{i}.npy", x) }
 f = jit(g)
 for _ in range(2) { made = as_list(f(*given)) }
-for i, x in enumerate(made) { save(x, f"{folder}/compiled_{i}.npy") }
+for i, x in enumerate(made) { save(f"{folder}/compiled_{i}.npy", x) }
 """
 
 

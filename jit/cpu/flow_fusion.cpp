@@ -1,0 +1,87 @@
+// Which results of a flow are computed where they are read, instead of through memory.
+#include <algorithm>
+
+#include "jit/cpu/flow_plan.h"
+
+namespace kiln::jit {
+namespace {
+
+using Kind = FlowStepPlan::Kind;
+
+class FusionPlanner {
+ public:
+  explicit FusionPlanner(FlowPlan& plan) : plan_(plan), flow_(*plan.flow), uses_(flow_.values.size()) {}
+
+  void run() {
+    count_uses();
+    for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
+      for (std::size_t k = 0; k < flow_.blocks[b].steps.size(); ++k)
+        plan_.steps[b][k].deferred = is_deferred(b, k);
+    }
+  }
+
+ private:
+  void count(const Operand& operand) {
+    if (operand.is_value()) ++uses_[static_cast<std::size_t>(operand.value)];
+  }
+  void count(const std::vector<Operand>& operands) {
+    for (const Operand& each : operands) count(each);
+  }
+  void count_uses() {
+    for (const FlowBlock& block : flow_.blocks) {
+      for (const FlowStep& each : block.steps) count(each.node.operands);
+      count(block.end.then.arguments);
+      count(block.end.other.arguments);
+    }
+    for (const FlowExit& each : flow_.exits) count(each.values);
+  }
+
+  // Is it computed element by element, and read once, by a step of its block before which nothing is written?
+  bool is_deferred(std::size_t block, std::size_t place) const {
+    const FlowStep& step = flow_.blocks[block].steps[place];
+    const FlowStepPlan& plan = plan_.steps[block][place];
+    const bool is_elementwise = plan.kind == Kind::Pointwise || plan.kind == Kind::Copy;
+    if (!is_elementwise || plan.of_elements || step.node.writes() || plan.application.failure >= 0)
+      return false;
+    const ValueId made = step.node.outputs[0];
+    if (uses_[static_cast<std::size_t>(made)] != 1) return false;
+    const std::vector<FlowStep>& steps = flow_.blocks[block].steps;
+    for (std::size_t k = place + 1; k < steps.size(); ++k) {
+      const std::vector<Operand>& read = steps[k].node.operands;
+      if (std::find(read.begin(), read.end(), Operand::of(made)) != read.end())
+        return takes(plan_.steps[block][k], steps[k].node, made);
+      if (steps[k].node.writes()) return false;
+    }
+    return false;
+  }
+
+  // Can the reader compute it within its loop?
+  bool takes(const FlowStepPlan& plan, const Node& reader, ValueId made) const {
+    const Type& type = flow_.type(made);
+    if (plan.of_elements) return false;
+    switch (plan.kind) {
+      case Kind::Pointwise:
+        if (reader.writes() && plan.application.failure >= 0) return false;
+        break;
+      case Kind::Copy:
+        if (!plan.dims.empty() || reader.operands.back() != Operand::of(made)) return false;
+        break;
+      case Kind::Reduce:
+        return type.sizes.size() == 1;
+      default:
+        return false;
+    }
+    return !(reader.writes() && reader.operands[0] == Operand::of(made)) &&
+           same(type.sizes, flow_.type(reader.outputs[0]).sizes);
+  }
+
+  FlowPlan& plan_;
+  const FlowGraph& flow_;
+  std::vector<int> uses_;  // by value
+};
+
+}  // namespace
+
+void plan_fusion(FlowPlan& plan) { FusionPlanner(plan).run(); }
+
+}  // namespace kiln::jit

@@ -1,0 +1,202 @@
+// The derivative of flow graphs, against the tape on the same loop run op by op.
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+#include "jit/flow/flow_gradient.h"
+#include "jit/flow/flow_stack.h"
+#include "tensor/autograd.h"
+#include "tests/jit/flow_graphs.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using namespace kiln::jit::testing;
+using kiln::testing::noise;
+
+namespace {
+
+struct Case {
+  FlowGraph flow;
+  std::vector<bool> wanted;
+  std::vector<FlowValue> inputs;
+  // The loop op by op, on copies of the inputs: the results of exit 0 that carry derivatives, then the
+  // tensors that are written.
+  std::function<Tensors(const std::vector<FlowValue>&)> eager;
+};
+
+std::vector<FlowValue> copies(const std::vector<FlowValue>& values) {
+  std::vector<FlowValue> made = values;
+  for (FlowValue& each : made) {
+    if (each.tensor) each.tensor = ops::clone(each.tensor);
+  }
+  return made;
+}
+
+std::vector<Tensor> by_tape(const Case& each, const Tensors& seeds) {
+  std::vector<FlowValue> inputs = copies(each.inputs);
+  Tensors leaves;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!each.wanted[i]) continue;
+    set_requires_grad(inputs[i].tensor, true);
+    leaves.push_back(inputs[i].tensor);
+    inputs[i].tensor = ops::clone(inputs[i].tensor);  // may be written
+  }
+  const Tensors results = each.eager(inputs);
+  REQUIRE(results.size() == seeds.size());
+  return grads({results.begin(), results.end()}, {leaves.begin(), leaves.end()},
+               {seeds.begin(), seeds.end()});
+}
+
+void check(const Case& each) {
+  REQUIRE(find_fault(each.flow) == "");
+  const FlowGradient made = differentiate(each.flow, each.wanted, 0);
+  INFO(to_string(made.forward) << to_string(made.backward));
+  REQUIRE(find_fault(made.forward) == "");
+  REQUIRE(find_fault(made.backward) == "");
+
+  const auto stack = std::make_shared<FlowStack>();
+  const std::vector<FlowValue> inputs = copies(each.inputs);
+  const FlowResult result = evaluated(std::make_shared<FlowGraph>(made.forward), stack)->run(inputs);
+  REQUIRE(result.exit == 0);
+  Tensors last;
+  for (const std::size_t k : made.results) last.push_back(result.values[k].tensor);
+  for (const ValueId id : made.written) last.push_back(inputs[static_cast<std::size_t>(id)].tensor);
+  Tensors seeds;
+  std::vector<FlowValue> given;
+  for (std::size_t k = 0; k < last.size(); ++k) {
+    Dims sizes(last[k].sizes().begin(), last[k].sizes().end());
+    seeds.push_back(noise(sizes, last[k].dtype(), 40 + static_cast<int>(k)));
+    given.push_back(tensor_value(seeds.back()));
+  }
+  const FlowResult back = evaluated(std::make_shared<FlowGraph>(made.backward), stack)->run(given);
+  REQUIRE(back.exit == 0);
+  CHECK(stack->values.empty());
+
+  const std::vector<Tensor> expected = by_tape(each, seeds);
+  REQUIRE(back.values.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    INFO(kiln::testing::describe(back.values[i].tensor) << " for " << kiln::testing::describe(expected[i]));
+    CHECK(kiln::testing::same_bits(back.values[i].tensor, expected[i]));
+  }
+}
+
+Tensor at(const Tensor& x, std::int64_t i) { return ops::select(x, 0, i); }
+
+}  // namespace
+
+TEST_CASE("what is written element by element is differentiated", "[jit][flow]") {
+  Case sum{running_sum().flow, {true, true, false}, {}, {}};
+  sum.inputs = {tensor_value(noise({6}, DType::F32, 1)), tensor_value(noise({6}, DType::F32, 2)),
+                int_value(1)};
+  sum.eager = [](const std::vector<FlowValue>& given) {
+    const Tensor x = given[0].tensor, y = given[1].tensor;
+    for (std::int64_t i = 1; i < 6; ++i) ops::copy_(at(x, i), ops::add(at(x, i - 1), at(y, i)));
+    return Tensors{x};
+  };
+  check(sum);
+}
+
+TEST_CASE("tensors that are carried from one iteration to the next are differentiated", "[jit][flow]") {
+  // for i in range(n) { h = tanh(w @ h + xs[i]) }
+  FlowBuilder b("recurrence:1");
+  const ValueId w = b.input(DType::F64, {3, 3}), xs = b.input(DType::F64, {Dim::symbol("s0"), 3});
+  const ValueId start = b.input(DType::F64, {3});
+  b.begin_block();
+  b.jump(1, {of(start), of_int(0)});
+  b.begin_block();
+  const ValueId h = b.parameter({DType::F64, Device{}, {3}, false, std::nullopt});
+  const ValueId i = b.parameter_int(0);
+  b.begins_loop(1);
+  b.exit("the loop is done", {of(h)});
+  b.exit("it was interrupted", {of(h), of(i)});
+  b.branch(of(b.number(NumberOp::Less, {of(i), of_size("s0")})), {2, {}}, {3, {}});
+  b.begin_block();
+  const ValueId product = b.step("matmul", {of(w), of(h)});
+  const ValueId row = b.step("select", {of(xs)}, {{"dim", Dim(0)}, {"index", dim_of(i)}});
+  const ValueId next = b.step("tanh", {of(b.step("add", {of(product), of(row)}))});
+  b.jump(1, {of(next), of(b.number(NumberOp::Add, {of(i), of_int(1)}))});
+  b.begin_block();
+  b.leave(0);
+
+  Case recurrence{b.flow, {true, true, true}, {}, {}};
+  recurrence.inputs = {tensor_value(noise({3, 3}, DType::F64, 3)), tensor_value(noise({4, 3}, DType::F64, 4)),
+                       tensor_value(noise({3}, DType::F64, 5))};
+  recurrence.eager = [](const std::vector<FlowValue>& given) {
+    Tensor state = given[2].tensor;
+    for (std::int64_t k = 0; k < 4; ++k)
+      state = ops::tanh(ops::add(ops::matmul(given[0].tensor, state), at(given[1].tensor, k)));
+    return Tensors{state};
+  };
+  check(recurrence);
+}
+
+TEST_CASE("a loop whose end depends on elements is differentiated", "[jit][flow]") {
+  // while abs(x * x - a) > 1e-6 { x = (x + a / x) / 2 }
+  FlowBuilder b("newton:1");
+  const ValueId a = b.input(DType::F64, {}), start = b.input(DType::F64, {});
+  b.begin_block();
+  b.jump(1, {of(start)});
+  b.begin_block();
+  const ValueId x = b.parameter({DType::F64, Device{}, {}, false, std::nullopt});
+  b.begins_loop(1);
+  b.exit("the loop is done", {of(x)});
+  b.exit("it was interrupted", {of(x)});
+  const ValueId error = b.step("abs", {of(b.step("sub", {of(b.step("mul", {of(x), of(x)})), of(a)}))});
+  const ValueId small =
+      b.number(NumberOp::LessEqual, {of(b.number(NumberOp::Item, {of(error)}, 1)), Operand::of_number(1e-6)});
+  b.branch(of(small), {2, {}}, {3, {}});
+  b.begin_block();
+  b.leave(0);
+  b.begin_block();
+  const ValueId sum = b.step("add", {of(x), of(b.step("div", {of(a), of(x)}))});
+  b.jump(1, {of(b.step("div", {of(sum), Operand::of_number(2.0)}))});
+
+  Case newton{b.flow, {true, true}, {}, {}};
+  newton.inputs = {tensor_value(noise({}, DType::F64, 6, 2, 3)),
+                   tensor_value(noise({}, DType::F64, 7, 1, 2))};
+  newton.eager = [](const std::vector<FlowValue>& given) {
+    const Tensor square = given[0].tensor;
+    Tensor root = given[1].tensor;
+    while (ops::abs(ops::sub(ops::mul(root, root), square)).item_float() > 1e-6)
+      root = ops::div(ops::add(root, ops::div(square, root)), Tensor::number(2.0));
+    return Tensors{root};
+  };
+  check(newton);
+}
+
+TEST_CASE("elements that later iterations overwrite are kept for the derivative", "[jit][flow]") {
+  // for i in range(1, n) { x[i] *= x[i - 1]; x[i - 1] = exp(x[i]) }
+  FlowBuilder b("overwritten:1");
+  const ValueId x = b.input(DType::F32, {Dim::symbol("s0")});
+  b.begin_block();
+  b.jump(1, {of_int(1)});
+  b.begin_block();
+  const ValueId i = b.parameter_int(1);
+  b.begins_loop(1);
+  b.exit("the loop is done");
+  b.exit("it was interrupted", {of(i)});
+  b.branch(of(b.number(NumberOp::Less, {of(i), of_size("s0")})), {2, {}}, {3, {}});
+  b.begin_block();
+  const ValueId before = b.number(NumberOp::Sub, {of(i), of_int(1)}, 1, 0);
+  const auto element = [&](ValueId place) {
+    return b.step("select", {of(x)}, {{"dim", Dim(0)}, {"index", dim_of(place)}});
+  };
+  const ValueId here = element(i), left = element(before);
+  b.write("mul", {of(here), of(left)});
+  b.write("copy", {of(left), of(b.step("exp", {of(here)}))});
+  b.jump(1, {of(b.number(NumberOp::Add, {of(i), of_int(1)}))});
+  b.begin_block();
+  b.leave(0);
+
+  Case overwritten{b.flow, {true}, {tensor_value(noise({5}, DType::F32, 8, -1, 1))}, {}};
+  overwritten.eager = [](const std::vector<FlowValue>& given) {
+    const Tensor all = given[0].tensor;
+    for (std::int64_t k = 1; k < 5; ++k) {
+      bind_inplace(OpTable::get().at("mul"), std::vector<Tensor>{at(all, k), at(all, k - 1)},
+                   Attrs(OpTable::get().at("mul")));
+      ops::copy_(at(all, k - 1), ops::exp(at(all, k)));
+    }
+    return Tensors{all};
+  };
+  check(overwritten);
+}

@@ -1,0 +1,278 @@
+// Loops over elements in the machine code of flows against the kernels of their ops, to the bit: elementwise
+// steps, reductions and products of all layouts, around the sizes where the order of sums changes.
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+#include "jit/cpu/compiler.h"
+#include "tests/jit/flow_graphs.h"
+
+using namespace kiln;
+using namespace kiln::jit;
+using namespace kiln::jit::testing;
+using kiln::testing::describe;
+using kiln::testing::make;
+using kiln::testing::noise;
+using kiln::testing::same_bits;
+
+namespace {
+
+constexpr DType kNumbers[] = {DType::F32, DType::F64, DType::F16, DType::BF16,
+                              DType::I32, DType::I64, DType::U8};
+constexpr std::int64_t kSizes[] = {0, 1, 2, 15, 16, 17, 31, 32, 33, 100};
+constexpr std::int64_t kSome[] = {1, 16, 33};
+
+Tensor any_of(const Dims& sizes, DType dtype, int seed) {
+  if (dtype == DType::Bool)
+    return make(sizes, dtype, [=](std::int64_t i) { return (i * 7 + seed) % 3 == 0; });
+  const bool is_float = kiln::is_float(dtype);
+  return noise(sizes, dtype, seed, is_float ? -2 : 0, is_float ? 2 : 11);
+}
+
+// A flow both as machine code and step by step.
+class Both {
+ public:
+  explicit Both(const FlowBuilder& builder) {
+    text_ = to_string(builder.flow);
+    REQUIRE(find_fault(builder.flow) == "");
+    compiled_ = compile_flow(builder.made());
+    REQUIRE(compiled_.reason == "");
+    oracle_ = evaluated(builder.made());
+  }
+
+  // Runs both on memory of their own: exits, their values and what was written must agree.
+  void compare(const std::vector<Tensor>& inputs) const {
+    const Run made = run(*compiled_.run, inputs), wanted = run(*oracle_, inputs);
+    INFO(text_);
+    CHECK(made.result.exit == wanted.result.exit);
+    REQUIRE(made.result.values.size() == wanted.result.values.size());
+    for (std::size_t i = 0; i < made.result.values.size(); ++i)
+      check_same(made.result.values[i].tensor, wanted.result.values[i].tensor);
+    for (std::size_t i = 0; i < inputs.size(); ++i) check_same(made.inputs[i], wanted.inputs[i]);
+  }
+
+ private:
+  struct Run {
+    std::vector<Tensor> inputs;
+    FlowResult result;
+  };
+  static Run run(RunnableFlow& flow, const std::vector<Tensor>& inputs) {
+    Run made;
+    std::vector<FlowValue> values;
+    for (const Tensor& each : inputs) {
+      made.inputs.push_back(ops::clone(each));
+      values.push_back(tensor_value(made.inputs.back()));
+    }
+    made.result = flow.run(values);
+    return made;
+  }
+  static void check_same(const Tensor& made, const Tensor& wanted) {
+    INFO(describe(made) << "\nand\n" << describe(wanted));
+    CHECK(same_bits(made, wanted));
+  }
+
+  std::string text_;
+  CompiledFlow compiled_;
+  std::unique_ptr<RunnableFlow> oracle_;
+};
+
+// A flow of one block over tensors whose sizes are the symbols m and n; `body` gives what it leaves with.
+using Ids = std::vector<ValueId>;
+using Body = std::function<Ids(FlowBuilder&, const Ids&)>;
+struct Given {
+  DType dtype;
+  Dims sizes;
+};
+const Dim kM = Dim::symbol("m"), kN = Dim::symbol("n"), kK = Dim::symbol("k");
+
+Both block_of(const std::vector<Given>& inputs, const Body& body) {
+  FlowBuilder b("block");
+  for (const char* const each : {"m", "n", "k"}) b.flow.hints.emplace(each, 20);
+  Ids ids;
+  for (const Given& each : inputs) ids.push_back(b.input(each.dtype, each.sizes));
+  b.begin_block();
+  std::vector<Operand> values;
+  for (const ValueId each : body(b, ids)) values.push_back(of(each));
+  b.leave(b.exit("done", values));
+  return Both(b);
+}
+
+ValueId transposed(FlowBuilder& b, ValueId x) {
+  return b.step("transpose", {of(x)}, {{"dim0", Dim(0)}, {"dim1", Dim(1)}});
+}
+ValueId slice(FlowBuilder& b, ValueId x, Dim dim, Dim start, Dim end, Dim step = 1) {
+  return b.step("slice", {of(x)}, {{"dim", dim}, {"start", start}, {"end", end}, {"step", step}});
+}
+
+}  // namespace
+
+TEST_CASE("elementwise steps are loops in a flow", "[jit][flow][rows]") {
+  for (const DType dtype : kNumbers) {
+    const Both both = block_of({{dtype, {kN}}, {dtype, {kN}}}, [&](FlowBuilder& b, const Ids& in) {
+      const ValueId product = b.step("mul", {of(in[0]), of(in[1])});
+      const ValueId sum = b.step("add", {of(product), of_int(3)});
+      const ValueId is_less = b.step("lt", {of(in[0]), of(in[1])});
+      const ValueId chosen = b.step("where", {of(is_less), of(sum), of(in[1])});
+      const ValueId quotient = b.step("div", {of(chosen), of(in[0])});
+      return Ids{product, sum, is_less, chosen, quotient};
+    });
+    for (const std::int64_t n : kSizes) both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2)});
+  }
+}
+
+TEST_CASE("functions with several ranges and conversions are loops in a flow", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F32, DType::F64, DType::F16}) {
+    const Both both = block_of({{dtype, {kN}}, {DType::I32, {kN}}}, [&](FlowBuilder& b, const Ids& in) {
+      const ValueId root = b.step("sqrt", {of(in[0])});
+      const ValueId power = b.step("exp", {of(in[0])});
+      const ValueId sine = b.step("sin", {of(in[0])});
+      const ValueId logarithm = b.step("log", {of(in[1])});
+      const ValueId mixed = b.step("add", {of(in[0]), of(in[1])});
+      const ValueId whole = b.step("cast", {of(in[0])}, {{"dtype", DType::I64}});
+      return Ids{root, power, sine, logarithm, mixed, whole};
+    });
+    for (const std::int64_t n : kSizes) {
+      const Tensor x = noise({n}, dtype, 3, -30, 30);
+      if (n > 4) kiln::testing::set_element(x, 3, std::numeric_limits<long double>::infinity());
+      both.compare({x, any_of({n}, DType::I32, 4)});
+    }
+  }
+}
+
+TEST_CASE("operands of a loop in a flow may be views and broadcast", "[jit][flow][rows]") {
+  const Both both = block_of({{DType::F64, {kM, kN}},
+                              {DType::F64, {kN, kM}},
+                              {DType::F32, {kN}},
+                              {DType::F64, {kM, 1}},
+                              {DType::F64, {}}},
+                             [&](FlowBuilder& b, const Ids& in) {
+                               const ValueId sum = b.step("add", {of(in[0]), of(transposed(b, in[1]))});
+                               const ValueId rows = b.step("mul", {of(sum), of(in[2])});
+                               const ValueId columns = b.step("sub", {of(in[3]), of(rows)});
+                               const ValueId scaled = b.step("mul", {of(columns), of(in[4])});
+                               const ValueId every_second = slice(b, transposed(b, scaled), 0, 1, kN, 2);
+                               const ValueId wide = b.step("mul", {of(in[2]), of(in[4])});
+                               const ValueId negative = b.step("neg", {of(every_second)});
+                               const ValueId backwards =
+                                   b.step("flip", {of(scaled)}, {{"dims", Dims{0, -1}}});
+                               const ValueId ones = b.step("ones_like", {of(in[0])});
+                               return Ids{sum, rows, columns, scaled, negative, wide, backwards, ones};
+                             });
+  for (const std::int64_t m : kSome) {
+    for (const std::int64_t n : kSizes) {
+      both.compare({any_of({m, n}, DType::F64, 1), any_of({n, m}, DType::F64, 2), any_of({n}, DType::F32, 3),
+                    any_of({m, 1}, DType::F64, 4), any_of({}, DType::F64, 5)});
+    }
+  }
+}
+
+TEST_CASE("what a flow writes may be read at other places", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F32, DType::I64, DType::U8}) {
+    const Both both = block_of({{dtype, {kN}}, {dtype, {kN, kN}}}, [&](FlowBuilder& b, const Ids& in) {
+      const ValueId after = slice(b, in[0], 0, 1, kN), before = slice(b, in[0], 0, 0, kN - 1);
+      b.write("add", {of(after), of(before)});
+      b.write("mul", {of(before), of(after)});
+      b.write("sub", {of(in[0]), of(in[0])});
+      b.write("add", {of(in[1]), of(transposed(b, in[1]))});
+      b.write("copy", {of(slice(b, in[1], 0, 1, kN)), of(slice(b, in[1], 0, 0, kN - 1))});
+      b.write("copy", {of(slice(b, in[1], 1, 0, 1)), of_int(7)});
+      return Ids{};
+    });
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 100})
+      both.compare({any_of({n}, dtype, 1), any_of({n, n}, dtype, 2)});
+  }
+}
+
+TEST_CASE("reductions in a flow have the order of their kernels", "[jit][flow][rows]") {
+  constexpr DType kAll[] = {DType::F32, DType::F64, DType::F16, DType::BF16,
+                            DType::I32, DType::U8,  DType::Bool};
+  for (const DType dtype : kAll) {
+    const Both both = block_of({{dtype, {kN}}, {dtype, {kM, kN}}}, [&](FlowBuilder& b, const Ids& in) {
+      const Dims first{0}, last{-1};
+      const ValueId all = b.step("sum", {of(in[0])});
+      const ValueId most = b.step("amax", {of(in[0])});
+      const ValueId least = b.step("amin", {of(in[1])}, {{"dim", last}});
+      const ValueId product = b.step("prod", {of(slice(b, in[0], 0, 0, kN, 3))});
+      const ValueId rows = b.step("sum", {of(in[1])}, {{"dim", last}, {"keepdim", true}});
+      const ValueId columns = b.step("sum", {of(in[1])}, {{"dim", first}});
+      const ValueId matrix = b.step("sum", {of(in[1])});
+      return Ids{all, most, least, product, rows, columns, matrix};
+    });
+    for (const std::int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 65, 100})
+      both.compare({any_of({n}, dtype, 1), any_of({3, n}, dtype, 2)});
+    for (const std::int64_t n : {4095, 4096, 4097, 9000})
+      both.compare({any_of({n}, dtype, 1), any_of({2, n}, dtype, 2)});
+  }
+}
+
+TEST_CASE("extrema in a flow keep nan and the last of equals", "[jit][flow][rows]") {
+  const Both both = block_of({{DType::F32, {kN}}}, [&](FlowBuilder& b, const Ids& in) {
+    return Ids{b.step("amax", {of(in[0])}), b.step("amin", {of(in[0])})};
+  });
+  for (const std::int64_t at : {0, 5, 16, 40}) {
+    const Tensor x = noise({41}, DType::F32, 1);
+    kiln::testing::set_element(x, at, std::nanl(""));
+    both.compare({x});
+    both.compare({make({41}, DType::F32, [at](std::int64_t i) { return i <= at ? 0.0 : -0.0; })});
+  }
+}
+
+TEST_CASE("products in a flow have the order of their kernels", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::U8, DType::F16}) {
+    const Both both =
+        block_of({{dtype, {kM, kK}}, {dtype, {kK, kN}}, {dtype, {kK}}}, [&](FlowBuilder& b, const Ids& in) {
+          const ValueId dot = b.step("dot", {of(in[2]), of(in[2])});
+          const ValueId matrix = b.step("matmul", {of(in[0]), of(in[1])});
+          const ValueId rows = b.step("mv", {of(in[0]), of(in[2])});
+          const ValueId columns = b.step("matmul", {of(in[2]), of(in[1])});
+          const ValueId left = transposed(b, in[1]), right = transposed(b, in[0]);
+          const ValueId turned = b.step("matmul", {of(left), of(right)});
+          const ValueId mixed = b.step("matmul", {of(left), of(in[2])});
+          return Ids{dot, matrix, rows, columns, turned, mixed};
+        });
+    const auto compare = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
+      both.compare({any_of({m, k}, dtype, 1), any_of({k, n}, dtype, 2), any_of({k}, dtype, 3)});
+    };
+    for (const std::int64_t k : kSizes) compare(3, k, 5);
+    for (const std::int64_t n : {1, 2, 17, 40}) compare(4, 9, n);
+    compare(1, 33, 6);
+    compare(16, 24, 16);  // 6144 multiply-adds
+    compare(16, 25, 16);
+    compare(2, 8192, 2);
+    compare(2, 8193, 2);
+  }
+}
+
+TEST_CASE("products of a column and a row keep the sign of zeros", "[jit][flow][rows]") {
+  const Both both =
+      block_of({{DType::F32, {kM, kK}}, {DType::F32, {kK, kN}}},
+               [&](FlowBuilder& b, const Ids& in) { return Ids{b.step("matmul", {of(in[0]), of(in[1])})}; });
+  for (const std::int64_t k : {1, 2}) {
+    both.compare({make({3, k}, DType::F32, [](std::int64_t) { return -1.0; }),
+                  make({k, 3}, DType::F32, [](std::int64_t) { return 0.0; })});
+  }
+}
+
+TEST_CASE("results that are read once are computed by their readers", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F64, DType::F16, DType::I32}) {
+    const Both both =
+        block_of({{dtype, {kN}}, {dtype, {kN}}, {dtype, {kM, kN}}}, [&](FlowBuilder& b, const Ids& in) {
+          const auto product = [&](ValueId x, ValueId y) { return b.step("mul", {of(x), of(y)}); };
+          const ValueId squares = b.step("sum", {of(product(in[0], in[0]))});
+          const ValueId rows = b.step("add", {of(product(in[1], in[0])), of(in[2])});
+          const ValueId backwards = b.step("flip", {of(in[0])}, {{"dims", Dims{0}}});
+          const ValueId chain = b.step("sub", {of(product(backwards, in[1])), of_int(2)});
+          b.write("add", {of(in[0]), of(product(in[1], b.step("neg", {of(in[0])})))});
+          const ValueId turned = b.step("flip", {of(in[0])}, {{"dims", Dims{0}}});
+          b.write("add", {of(in[0]), of(product(turned, in[1]))});
+          const ValueId before = slice(b, in[1], 0, 0, kN - 1), after = slice(b, in[1], 0, 1, kN);
+          b.write("add", {of(after), of(product(before, before))});
+          const ValueId least = b.step("lt", {of(in[0]), of(in[1])});
+          const ValueId chosen = b.step("where", {of(least), of(product(in[0], in[1])), of(in[0])});
+          const ValueId longest = b.step("amax", {of(b.step("cast", {of(chosen)}, {{"dtype", DType::F32}}))});
+          return Ids{squares, rows, chain, longest};
+        });
+    for (const std::int64_t n : {1, 2, 16, 33, 100, 5000})
+      both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2), any_of({2, n}, dtype, 3)});
+  }
+}
