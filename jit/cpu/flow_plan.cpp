@@ -232,8 +232,36 @@ class Planner {
     source.offset = 0;
     const Attrs attrs = to_attrs(*node.op, node.attrs);
     for (std::size_t k = 0; k < node.outputs.size(); ++k)
-      value(node.outputs[k]).layout = layout_of_view(*node.op, source, attrs, k);
+      value(node.outputs[k]).layout = node.op == &core_ops().slice
+                                          ? sliced(std::move(source), attrs)
+                                          : layout_of_view(*node.op, source, attrs, k);
     return made;
+  }
+
+  // As the rule of `slice` gives it, of any length: where it asks which of two bounds is less, this takes the
+  // less of them when it runs.
+  Layout sliced(Layout layout, const Attrs& attrs) {
+    const auto dim = static_cast<std::size_t>(
+        wrap_dim(attrs.get<Dim>("dim").known(), layout.rank(), core_ops().slice.name()));
+    const Dim size = layout.sizes[dim];
+    const Dim step = attrs.get<Dim>("step");
+    const Dim* const given_start = attrs.find<Dim>("start");
+    const Dim* const given_end = attrs.find<Dim>("end");
+    const Dim start = given_start == nullptr ? Dim(0) : clipped(*given_start, size);
+    const Dim end = given_end == nullptr ? size : clipped(*given_end, size);
+    const Dim distance = larger(end - start, 0);
+    layout.offset = start * layout.strides[dim];
+    layout.sizes[dim] = same(step, 1) ? distance : ceil_div(distance, step);
+    if (!same(step, 1)) layout.strides[dim] *= smaller(step, larger(size, 1));
+    return layout;
+  }
+  Dim clipped(Dim bound, Dim size) {
+    const Dim from_front = bound < 0 ? bound + size : bound;
+    return smaller(larger(from_front, 0), size);
+  }
+  Dim larger(Dim a, Dim b) const { return scope_.decide(SizeRelation::AtMost, b, a) == true ? a : max(a, b); }
+  Dim smaller(Dim a, Dim b) const {
+    return scope_.decide(SizeRelation::AtMost, a, b) == true ? a : min(a, b);
   }
 
   FlowStepPlan plan_number(const Node& node, NumberOp number) {
