@@ -15,6 +15,9 @@ class MemoryPlanner {
   void run() {
     find_written();
     choose_registers();
+    each_step([this](const FlowStep& step, const FlowStepPlan& plan) {
+      if (plan.deferred) deferred_[static_cast<std::size_t>(step.node.outputs[0])] = &step.node;
+    });
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
       for (std::size_t k = 0; k < flow_.blocks[b].steps.size(); ++k) plan_step(static_cast<BlockId>(b), k);
     }
@@ -106,7 +109,8 @@ class MemoryPlanner {
     const FlowStep& step = flow_.blocks[static_cast<std::size_t>(block)].steps[index];
     FlowStepPlan& plan = plan_.steps[static_cast<std::size_t>(block)][index];
     if (plan.call < 0 || step.node.writes()) return;
-    const ValueSet around = liveness_.around(block, index);
+    ValueSet around = liveness_.around(block, index);
+    add_read_later(around);
     for (const ValueId id : step.node.outputs) {
       FlowMemory& memory = plan.memory.emplace_back();
       if (value(id).in_register && plan.of_elements) continue;
@@ -120,11 +124,25 @@ class MemoryPlanner {
     }
   }
 
+  // What is computed where it is read has its operands read there.
+  void add_read_later(ValueSet& live) const {
+    std::vector<ValueId> left(live.begin(), live.end());
+    while (!left.empty()) {
+      const Node* const node = deferred_[static_cast<std::size_t>(left.back())];
+      left.pop_back();
+      if (node == nullptr) continue;
+      for (const Operand& each : node->operands)
+        if (each.is_value() && live.insert(each.value).second) left.push_back(each.value);
+    }
+  }
+
   FlowPlan& plan_;
   InputMemory inputs_;
   const FlowGraph& flow_;
   std::vector<ValueSet> shown_;
   FlowLiveness liveness_;
+  std::vector<const Node*> deferred_{
+      flow_.values.size()};  // by value: the step that is left to the value's reader
 };
 
 }  // namespace

@@ -51,8 +51,8 @@ class Planner {
       }
     }
     number_kernels();
-    plan_memory(plan_, inputs_);
     plan_fusion(plan_);
+    plan_memory(plan_, inputs_);
     return std::move(plan_);
   }
 

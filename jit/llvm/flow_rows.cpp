@@ -68,6 +68,7 @@ llvm::Value* is_in_order(const FlowRow& row, const FlowTensor& target) {
 llvm::Value* fills(FlowEmitter& emit, const FlowTensor& x, const std::vector<llvm::Value*>& sizes) {
   llvm::IRBuilder<>& build = emit.build();
   llvm::Value* holds = build.getTrue();
+  if (x.rank() > sizes.size()) return build.getFalse();
   const std::size_t absent = sizes.size() - x.rank();
   for (std::size_t dim = 0; dim < x.rank(); ++dim) {
     llvm::Value* const size = x.sizes[dim];
