@@ -38,7 +38,8 @@ TEST_CASE("many values within a kernel are no tensors that it reads and makes", 
   // Each of them is read by the last nodes, which join the kernel last.
   constexpr int kMany = 40;
   std::string text = "graph functional f(%x: f32[40]) {\n";
-  for (int i = 0; i < kMany; ++i) text += fmt::format("  %a{} = mul(%x, {}.5) : f32[40]\n", i, i);
+  text += "  %a0 = mul(%x, 0.5) : f32[40]\n";
+  for (int i = 1; i < kMany; ++i) text += fmt::format("  %a{} = sub(%a{}, 0.5) : f32[40]\n", i, i - 1);
   text += "  %s0 = neg(%x) : f32[40]\n";
   for (int i = 0; i < kMany; ++i) text += fmt::format("  %s{} = add(%s{}, %a{}) : f32[40]\n", i + 1, i, i);
   const Graph graph = parse_graph(text + fmt::format("  return %s{}\n}}\n", kMany));
