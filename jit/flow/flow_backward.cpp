@@ -1,4 +1,5 @@
 #include "jit/flow/flow_block_back.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
@@ -50,7 +51,8 @@ class Backwards {
     const std::vector<Operand>& values = flow_.exits[static_cast<std::size_t>(exit_)].values;
     ValueId next = 0;
     const auto add = [&](ValueId id) {
-      writer_.apply("add", {Operand::of(back_from.gradient(id)), Operand::of(next++)}, Node{}, Form::Write);
+      writer_.apply(core_ops().add, {Operand::of(back_from.gradient(id)), Operand::of(next++)}, Node{},
+                    Form::Write);
     };
     for (const std::size_t k : asked_.results) add(values[k].value);
     for (const ValueId id : asked_.written) add(id);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "jit/graph/custom.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 
 namespace kiln::jit {
@@ -159,8 +160,8 @@ std::optional<Operand> BlockBack::take_gradient(const Node& node, ValueId id) {
   const ValueId memory = gradient(id);
   if (!node.writes()) return Operand::of(memory);
   // Nothing of what was there before has this gradient.
-  const ValueId taken = writer_.apply("clone", {Operand::of(memory)}, node);
-  writer_.apply("zero", {Operand::of(memory)}, node, Form::Write);
+  const ValueId taken = writer_.apply(core_ops().clone, {Operand::of(memory)}, node);
+  writer_.apply(core_ops().copy, {Operand::of(memory), Operand::of_number(0.0)}, node, Form::Write);
   return Operand::of(taken);
 }
 
@@ -185,11 +186,12 @@ void BlockBack::apply_rule(const Node& node, const RuleInputs& inputs) {
 }
 void BlockBack::accumulate(ValueId id, const Operand& gradient_of_id, const Node& like) {
   if (activity_.is_in_memory(id)) {
-    writer_.apply("add", {Operand::of(gradient(id)), gradient_of_id}, like, Form::Write);
+    writer_.apply(core_ops().add, {Operand::of(gradient(id)), gradient_of_id}, like, Form::Write);
     return;
   }
   const auto [known, is_first] = local_.try_emplace(id, gradient_of_id);
-  if (!is_first) known->second = Operand::of(writer_.apply("add", {known->second, gradient_of_id}, like));
+  if (!is_first)
+    known->second = Operand::of(writer_.apply(core_ops().add, {known->second, gradient_of_id}, like));
 }
 
 }  // namespace kiln::jit

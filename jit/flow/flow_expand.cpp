@@ -1,6 +1,7 @@
 #include "jit/flow/flow_gradient.h"
 #include "jit/flow/flow_writer.h"
 #include "jit/graph/custom.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
@@ -28,7 +29,7 @@ void expand(FlowWriter& writer, const FlowStep& step) {
   }
   const std::vector<Operand> made = writer.inline_fragment(*body, node.operands, first);
   FlowStep write = step;
-  write.node.op = &OpTable::get().at("copy");
+  write.node.op = &core_ops().copy;
   write.node.attrs.clear();
   write.node.operands = {node.operands[0], made[0]};
   write.guards.clear();

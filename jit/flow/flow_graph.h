@@ -104,7 +104,7 @@ struct FlowExit {
 // inputs are found in this way. Values are defined once, before all uses on every path (blocks dominate their
 // uses); types of values that come along several ways are equal by expression.
 struct FlowGraph {
-  std::string name;  // of the loop, as "lu:5"
+  std::string name;    // of the loop, as "lu:5"
   SymbolValues hints;  // of all symbols: those of sizes and of ints that steps are written with
   std::vector<Value> values;
   std::vector<Role> inputs;       // input i is value i

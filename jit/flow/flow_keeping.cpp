@@ -5,6 +5,7 @@
 #include "jit/flow/flow_kept.h"
 #include "jit/flow/flow_writer.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
@@ -114,7 +115,10 @@ class Keeping {
   }
   void make_gradient(ValueId id, const Node& like) {
     if (!activity_.is_active(id) || activity_.root(id) != id || !activity_.is_in_memory(id)) return;
-    gradients_[id] = writer_.apply("zeros_like", {Operand::of(id)}, like);
+    const Op& zeros = core_ops().new_zeros;
+    Attrs attrs(zeros);
+    attrs.set("size", flow_.type(id).sizes);
+    gradients_[id] = writer_.apply(zeros, {Operand::of(id)}, attr_list(attrs), like);
   }
   // The memory of the gradient of what a value shows.
   ValueId gradient_of(ValueId id) {
@@ -152,7 +156,7 @@ class Keeping {
     const bool stays =
         type.is_number || (activity_.root(id) == id && !activity_.is_written(id) && !type.strides);
     if (stays) return at_end({Kind::Value, id});
-    const ValueId copy = writer_.apply("clone", {Operand::of(id)}, Node{});
+    const ValueId copy = writer_.apply(core_ops().clone, {Operand::of(id)}, Node{});
     writer_.push(Operand::of(copy));
     here.push_back({Kind::Copy, id});
     note_symbols(type.sizes);

@@ -73,8 +73,7 @@ ValueId FlowWriter::apply(const Op& op, std::vector<Operand> operands, std::vect
   return add(std::move(step))[0];
 }
 
-ValueId FlowWriter::apply(std::string_view name, std::vector<Operand> operands, const Node& like, Form form) {
-  const Op& op = OpTable::get().at(name);
+ValueId FlowWriter::apply(const Op& op, std::vector<Operand> operands, const Node& like, Form form) {
   return apply(op, std::move(operands), attr_list(Attrs(op)), like, form);
 }
 

@@ -29,8 +29,8 @@ class FlowWriter {
   // An op with the place and origin of `like`.
   ValueId apply(const Op& op, std::vector<Operand> operands, std::vector<Attr> attrs, const Node& like,
                 Form form = Form::Plain);
-  ValueId apply(std::string_view op, std::vector<Operand> operands, const Node& like,
-                Form form = Form::Plain);
+  // With the defaults of its attributes.
+  ValueId apply(const Op& op, std::vector<Operand> operands, const Node& like, Form form = Form::Plain);
   ValueId number(NumberOp op, std::vector<Operand> operands);
   void push(Operand operand);
   ValueId pop(Type type, std::int64_t hint = 1);
