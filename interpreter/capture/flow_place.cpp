@@ -218,8 +218,27 @@ class Arrival {
 
 }  // namespace
 
+namespace {
+
+// Iterations that are unrolled within an entry rather than run by a flow: each adds nodes to the graph, or
+// only numbers are computed, which costs an entry nothing.
+constexpr std::int64_t kUnrolled = 64, kUnrolledNumbers = 1'000;
+
+bool has_only_numbers(const LoopFlow& loop) {
+  return std::none_of(loop.inputs.begin(), loop.inputs.end(),
+                      [](const LoopFlow::Input& each) { return each.kind == LoopFlow::Input::Kind::Tensor; });
+}
+
+}  // namespace
+
+bool FlowPlace::ends_entries() const {
+  return std::any_of(entries.begin(), entries.end(), [](const std::unique_ptr<FlowEntry>& each) {
+    return each->trips > each->runs * (has_only_numbers(each->loop) ? kUnrolledNumbers : kUnrolled);
+  });
+}
+
 bool FlowPlace::requires_gradients(const Frame& frame) const {
-  const LoopFlow& loop = pending ? pending->loop() : entries.back()->loop;
+  const LoopFlow& loop = entries.back()->loop;
   SourceValues found(loop.sources, &frame);
   return std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const LoopFlow::Input& each) {
     if (each.kind != LoopFlow::Input::Kind::Tensor) return false;

@@ -26,8 +26,9 @@ struct FlowPlace {
   std::optional<Trial> trial;  // under way
   std::int64_t tried_at = 0;   // the number of hits at which the next one begins
 
-  // Will the loop run as a flow, as far as is known?
-  bool is_followed() const { return given_up.empty() && (pending != nullptr || !entries.empty()); }
+  // Does the loop run as a flow, and so many iterations at once that an entry which comes to it is better
+  // ended there than going on with the loop unrolled?
+  bool ends_entries() const;
   // Does a tensor that the latest flow is given in this frame require gradients?
   bool requires_gradients(const Frame& frame) const;
   void visit_references(ReferenceVisitor& visitor) const;

@@ -156,7 +156,7 @@ bool Tracer::before_instruction() {
 // Does the loop whose body begins here run as a flow graph? Not where its gradients are recorded.
 bool Tracer::runs_as_flow(const Frame& frame, std::size_t pc) const {
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, pc);
-  return place != nullptr && place->is_followed() && levels::top == &recorder_ &&
+  return place != nullptr && place->ends_entries() && levels::top == &recorder_ &&
          allows_flows(base_->code->compiled->options) &&
          !(records_gradients_ && place->requires_gradients(frame));
 }
