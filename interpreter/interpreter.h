@@ -1,8 +1,10 @@
 // Owns a running program: its modules, its output, its limits; the door through which text becomes effects.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,9 @@ struct Options {
   // The share of the program's time that may go into captures of what becomes hot; and whether it is given up
   // again where it takes longer than the interpreter. 0: nothing depends on time.
   double capture_share = 0;
+  // Iterations of its loops that code runs before these run as flow graphs; 0: at once. Nothing: 100,000, and
+  // at once or never where `hot_after` says so.
+  std::optional<std::int64_t> hot_trips{};
   // Loops that run as flow graphs do so step by step instead of as machine code: for tests.
   bool evaluates_flows = false;
   // Keep the calls of an error that no `catch` of the program takes, for `Impl::kept_frames`.

@@ -38,7 +38,8 @@ Vm::Vm(Interpreter& interpreter)
   native_limit_ = lowest_stack_address();
   const int hot_after = interpreter.options().hot_after;
   hot_after_ = hot_after > 0 ? static_cast<std::uint32_t>(hot_after) : 0;
-  hot_trips_ = hot_after > 0 ? kHotTrips : hot_after == 0 ? 0 : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t otherwise = hot_after == 0 ? 0 : std::numeric_limits<std::int64_t>::max();
+  hot_trips_ = interpreter.options().hot_trips.value_or(hot_after > 0 ? kHotTrips : otherwise);
 }
 
 Vm::~Vm() { munmap(stack_ - 1, stack_bytes_); }

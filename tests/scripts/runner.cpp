@@ -1,17 +1,18 @@
 // Runs Kiln scripts and compares what they show with the expectations beside it.
 //
-//   script_runner [--update] [--errors] [--hot n] [--evaluate-flows] [--check] [--device d] [--operands d]
-//   files or folders
+//   script_runner [--update] [--errors] [--hot n] [--hot-loops n] [--evaluate-flows] [--check] [--device d]
+//   [--operands d] files or folders
 //
 // In a script, the output of a line's statements (what each prints, then its value if it is an expression) is
 // expected in comments `# => text`: behind the line, or on lines of their own below it, one for each line of
 // output. An error is expected as `# => ! Kind: message`. With --errors, a whole file is run and the
 // diagnostic that it ends in is compared with the file of the same name ending in `.expected`. --update
 // writes what was found. With --hot, functions are compiled after n tensor ops; what they show must not
-// change, nor with --evaluate-flows, where loops that are flow graphs run step by step. With --check every
-// compiled call runs beside the interpreter, and nothing may be told of it. With --device new tensors are
-// there; what scripts show of them must be as on the CPU, but for the device's name. With --operands the
-// tensors and the layers of nn that a script makes are there, and the default device is the CPU still.
+// change. With --hot-loops loops run as flow graphs after n iterations, with --evaluate-flows step by step.
+// With --check every compiled call runs beside the interpreter, and nothing may be told of it. With --device
+// new tensors are there; what scripts show of them must be as on the CPU, but for the device's name. With
+// --operands the tensors and the layers of nn that a script makes are there, and the default device is the
+// CPU still.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -67,6 +68,7 @@ std::string without_trailing_space(std::string line) {
 std::size_t mark_in(const std::string& line) { return line.find(kMark); }
 
 int hot_after = -1;
+std::optional<std::int64_t> hot_trips;
 bool evaluates_flows = false;
 
 // Where --device or --operands has the tensors.
@@ -133,6 +135,7 @@ struct Run {
     options.out = [&out](std::string_view text) { out += text; };
     options.err = options.out;
     options.hot_after = hot_after;
+    options.hot_trips = hot_trips;
     options.evaluates_flows = evaluates_flows;
     return options;
   }
@@ -316,6 +319,8 @@ int main(int argc, char** argv) {
       update = true;
     } else if (argument == "--errors") {
       errors = true;
+    } else if (argument == "--hot-loops" && i + 1 < argc) {
+      hot_trips = std::stoi(argv[++i]);
     } else if (argument == "--evaluate-flows") {
       evaluates_flows = true;
     } else if (argument == "--hot" && i + 1 < argc) {
