@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <map>
 
 #include "jit/flow/number_value.h"
 #include "tensor/functions.h"
@@ -83,6 +84,7 @@ void FlowFrame::write_inputs() {
 
 FlowResult FlowFrame::run() {
   const std::int64_t exit = program_.function(this);
+  if (error_) std::rethrow_exception(error_);
   if (exit < 0) throw InternalError("flow " + program_.flow->name + ": a step failed that cannot fail");
   FlowResult result;
   result.exit = static_cast<ExitId>(exit);
@@ -147,36 +149,44 @@ Ref<Storage> FlowFrame::storage_at(const void* base) const {
 
 std::int64_t FlowFrame::ask_interrupted(FlowRun*) { return interrupt_is_due() ? 1 : 0; }
 
-std::int64_t FlowFrame::grow_slot(FlowRun* run, std::int64_t slot, std::int64_t bytes) {
+// Nothing is thrown through the code. What is no error of the program's is thrown again behind it.
+template <class F>
+std::int64_t FlowFrame::answer(FlowRun* run, const F& f) {
   auto& self = *static_cast<FlowFrame*>(run);
-  const auto place = static_cast<std::size_t>(slot);
   try {
+    return f(self) ? 1 : 0;
+  } catch (const OpError&) {
+    return 0;
+  } catch (...) {
+    self.error_ = std::current_exception();
+    return 0;
+  }
+}
+
+std::int64_t FlowFrame::grow_slot(FlowRun* run, std::int64_t slot, std::int64_t bytes) {
+  return answer(run, [&](FlowFrame& self) {
+    const auto place = static_cast<std::size_t>(slot);
     self.slot_storages_[place] = nullptr;
     self.slot_places_[place] = {};
     Ref<Storage> made = Storage::create(Buffer::allocate(static_cast<std::size_t>(bytes), Device{}));
     self.slot_places_[place] = {made->data(), bytes};
     self.slot_storages_[place] = std::move(made);
-    return 1;
-  } catch (const OpError&) {
-    return 0;
-  }
+    return true;
+  });
 }
 
 std::int64_t FlowFrame::run_call(FlowRun* run, std::int64_t call) {
-  try {
-    return static_cast<FlowFrame*>(run)->carry_out(static_cast<std::size_t>(call)) ? 1 : 0;
-  } catch (const OpError&) {
-    return 0;
-  }
+  return answer(run, [&](FlowFrame& self) { return self.carry_out(static_cast<std::size_t>(call)); });
 }
 
 std::int64_t FlowFrame::compute_number(FlowRun* run, std::int64_t op, std::int64_t is_float) {
-  const DType kind = is_float != 0 ? DType::F64 : DType::I64;
-  const FlowNumber operands[] = {number_of_word(kind, run->words[0]), number_of_word(kind, run->words[1])};
-  const auto result = jit::compute(static_cast<NumberOp>(op), operands);
-  if (!result) return 0;
-  run->words[0] = word_of(*result);
-  return 1;
+  return answer(run, [&](FlowFrame& self) {
+    const DType kind = is_float != 0 ? DType::F64 : DType::I64;
+    const FlowNumber operands[] = {number_of_word(kind, self.words[0]), number_of_word(kind, self.words[1])};
+    const auto result = jit::compute(static_cast<NumberOp>(op), operands);
+    if (result) self.words[0] = word_of(*result);
+    return result.has_value();
+  });
 }
 
 // ---- Calls of kernels ----

@@ -1,8 +1,7 @@
 // Owns one run of a flow's code: its memory, what it asks of the program, and the values that it leaves with.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -30,6 +29,8 @@ class FlowFrame : public FlowRun {
   FlowResult run();
 
  private:
+  template <class F>
+  static std::int64_t answer(FlowRun* run, const F& f);
   static std::int64_t ask_interrupted(FlowRun* run);
   static std::int64_t grow_slot(FlowRun* run, std::int64_t slot, std::int64_t bytes);
   static std::int64_t run_call(FlowRun* run, std::int64_t call);
@@ -50,6 +51,7 @@ class FlowFrame : public FlowRun {
   std::vector<std::int64_t> input_words_, value_words_, call_words_;
   std::vector<FlowSlot> slot_places_;
   std::vector<Ref<Storage>> slot_storages_;
+  std::exception_ptr error_;  // a mistake of Kiln's in a call
 };
 
 }  // namespace kiln::jit

@@ -1,5 +1,6 @@
 #include "jit/cpu/flow_plan.h"
 #include <fmt/format.h>
+#include "jit/cpu/flow_scope.h"
 
 #include <algorithm>
 #include <set>
@@ -27,18 +28,17 @@ const std::string* lone_symbol(Dim size) {
 
 class Planner {
  public:
-  Planner(const FlowGraph& flow, InputMemory inputs) : flow_(flow), inputs_(inputs) {
+  Planner(const FlowGraph& flow, InputMemory inputs) : flow_(flow), inputs_(inputs), scope_(flow) {
     plan_.flow = &flow;
     plan_.values.resize(flow.values.size());
   }
 
   FlowPlan run() {
-    know_symbols();
     for (std::size_t i = 0; i < flow_.values.size(); ++i) plan_value(static_cast<ValueId>(i));
     for (std::size_t i = 0; i < flow_.inputs.size(); ++i) bind_symbols(static_cast<ValueId>(i));
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
       std::vector<FlowStepPlan>& steps = plan_.steps.emplace_back();
-      begin_block();
+      scope_.begin_block();
       for (std::size_t k = 0; k < flow_.blocks[b].steps.size(); ++k) {
         const FlowStep& step = flow_.blocks[b].steps[k];
         FlowStepPlan& made = steps.emplace_back(plan_step(step));
@@ -91,63 +91,14 @@ class Planner {
     if (!is_known) plan_.symbols.push_back({name, input, dim, is_stride});
   }
 
-  // ---- What rules may ask ----
-
-  // Rules ask the scope what depends on symbols, as they did when the flow was noted: it knows of places that
-  // they are within their sizes, and of a block what the guards of its steps have said so far.
-  void know_symbols() {
-    std::set<std::string> places;
-    each_place([&](ValueId place, Dim) { places.insert(symbol_of(place)); });
-    for (const auto& [name, hint] : flow_.hints) {
-      const std::int64_t lowest = places.contains(name) ? 0
-                                  : !number_of(name) && hint >= SizeScope::kLowestSize
-                                      ? SizeScope::kLowestSize
-                                      : SizeScope::kAnyInt;
-      scope_.add(name, hint, lowest);
-    }
-    each_place([&](ValueId place, Dim size) {
-      const Dim n = Dim::symbol(symbol_of(place));
-      scope_.assume({SizeRelation::AtMost, 0, n, {}, {}});
-      scope_.assume({SizeRelation::AtMost, n, size, {}, {}});
-    });
-    facts_ = scope_.guards().size();
-  }
-  // Of each step that finds a place or a bound within a size: its result, and the largest value that it has.
-  template <class F>
-  void each_place(const F& f) const {
-    for (const FlowBlock& block : flow_.blocks) {
-      for (const FlowStep& step : block.steps) {
-        const auto number = step.node.is_constant() ? std::nullopt : number_op_of(*step.node.op);
-        if (number == NumberOp::Index) f(step.node.outputs[0], size_of(step.node.operands[1]) - 1);
-        if (number == NumberOp::SliceBound) f(step.node.outputs[0], size_of(step.node.operands[1]));
-      }
-    }
-  }
-  static Dim size_of(const Operand& operand) {
-    return operand.is_value() ? Dim::symbol(symbol_of(operand.value)) : std::get<Dim>(operand.number);
-  }
-
-  void begin_block() { scope_.forget_guards(facts_); }
-  // What `f` asks of symbols beyond that, and beyond the step's guards, is a guard of its own.
-  template <class F>
-  void guarded(const FlowStep& step, FlowStepPlan& made, const F& f) {
-    for (const SizeGuard& each : step.guards) scope_.assume(each);
-    const auto known = static_cast<std::ptrdiff_t>(scope_.guards().size());
-    f();
-    made.guards.assign(scope_.guards().begin() + known, scope_.guards().end());
-    if (!made.guards.empty() && step.exit == kCannotFail)
-      throw NoFlowCode{
-          fmt::format("{} asks whether {}", op_text(step.node), kiln::to_string(made.guards[0]))};
-  }
-
   // ---- Steps ----
 
   FlowStepPlan plan_step(const FlowStep& step) {
     FlowStepPlan made;
-    guarded(step, made, [&] {
-      FlowStepPlan planned = plan_node(step.node);
-      made = std::move(planned);
-    });
+    std::vector<SizeGuard> asked = scope_.asked(step, [&] { made = plan_node(step.node); });
+    if (!asked.empty() && step.exit == kCannotFail)
+      throw NoFlowCode{fmt::format("{} asks whether {}", op_text(step.node), kiln::to_string(asked[0]))};
+    made.guards = std::move(asked);
     return made;
   }
   FlowStepPlan plan_node(const Node& node) {
@@ -249,19 +200,15 @@ class Planner {
     const Dim* const given_end = attrs.find<Dim>("end");
     const Dim start = given_start == nullptr ? Dim(0) : clipped(*given_start, size);
     const Dim end = given_end == nullptr ? size : clipped(*given_end, size);
-    const Dim distance = larger(end - start, 0);
+    const Dim distance = scope_.larger(end - start, 0);
     layout.offset = start * layout.strides[dim];
     layout.sizes[dim] = same(step, 1) ? distance : ceil_div(distance, step);
-    if (!same(step, 1)) layout.strides[dim] *= smaller(step, larger(size, 1));
+    if (!same(step, 1)) layout.strides[dim] *= scope_.smaller(step, scope_.larger(size, 1));
     return layout;
   }
   Dim clipped(Dim bound, Dim size) {
     const Dim from_front = bound < 0 ? bound + size : bound;
-    return smaller(larger(from_front, 0), size);
-  }
-  Dim larger(Dim a, Dim b) const { return scope_.decide(SizeRelation::AtMost, b, a) == true ? a : max(a, b); }
-  Dim smaller(Dim a, Dim b) const {
-    return scope_.decide(SizeRelation::AtMost, a, b) == true ? a : min(a, b);
+    return scope_.smaller(scope_.larger(from_front, 0), size);
   }
 
   FlowStepPlan plan_number(const Node& node, NumberOp number) {
@@ -336,9 +283,8 @@ class Planner {
 
   const FlowGraph& flow_;
   InputMemory inputs_;
+  FlowScope scope_;
   FlowPlan plan_;
-  SizeScope scope_;
-  std::size_t facts_ = 0;  // guards of the scope that always hold
 };
 
 }  // namespace

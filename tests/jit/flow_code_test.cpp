@@ -431,3 +431,20 @@ TEST_CASE("an element that is read may be in memory that is written", "[jit][flo
   CHECK(same_value(mine[0], theirs[0]));
   CHECK(same_value(mine[1], theirs[1]));
 }
+
+TEST_CASE("slices of any length follow numbers", "[jit][flow][code]") {
+  Loop loop({tensor_type(DType::F32, {})});
+  FlowBuilder& b = loop.builder;
+  const ValueId start = b.input(DType::F32, {}), x = b.input(DType::F32, {Dim::symbol("s0")}),
+                n = b.input_int(3);
+  const FlowBuilder made = loop.run({of(start)}, n, [&](const auto& state, ValueId i, ExitId fails) {
+    const ValueId bound = b.number(NumberOp::SliceBound, {of(i), of_size("s0")}, kCannotFail, 3);
+    const ValueId part = b.step(
+        "slice", {of(x)}, {{"dim", Dim(0)}, {"start", Dim(0)}, {"end", dim_of(bound)}, {"step", Dim(1)}});
+    const ValueId sum = b.step("sum", {of(part)}, {}, fails);
+    return std::vector<Operand>{of(b.step("add", {of(state[0]), of(sum)}, {}, fails))};
+  });
+  const std::vector<FlowValue> inputs = {tensor_value(value({}, DType::F32, 1)),
+                                         tensor_value(value({5}, DType::F32, 2)), int_value(7)};
+  CHECK(check_alike(*compiled(made), made, inputs) == 0);
+}
