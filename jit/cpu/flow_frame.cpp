@@ -1,12 +1,14 @@
 #include "jit/cpu/flow_frame.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
 
 #include "jit/flow/number_value.h"
+#include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
+#include "tensor/view.h"
 
 namespace kiln::jit {
 
@@ -97,7 +99,29 @@ FlowResult FlowFrame::run() {
     const auto [found, is_new] = made.emplace(each.value, value.tensor);
     if (!is_new) value.tensor = found->second;
   }
+  for (const auto& [id, tensor] : made) remember_base(tensor, made);
   return result;
+}
+
+// Of a view: an input or another of the values, which shows all of the memory that a step has made.
+void FlowFrame::remember_base(const Tensor& view, const std::map<ValueId, Tensor>& others) const {
+  const auto link = [&](const Tensor& base) {
+    static const Op& row = core_ops().as_strided;
+    Attrs attrs(row);
+    attrs.set("size", view.sizes()).set("stride", view.strides()).set("storage_offset", view.offset());
+    link_view(row, base, attrs, 0, view);
+  };
+  const auto is_base = [&](const Tensor& each) {
+    return each && shares_storage(each, view) && each.dtype() == view.dtype();
+  };
+  const auto is_given = [&](const FlowValue& each) { return each.tensor && each.tensor.is_same(view); };
+  if (std::any_of(given_.begin(), given_.end(), is_given)) return;
+  for (const FlowValue& each : given_)
+    if (is_base(each.tensor)) return link(each.tensor);
+  for (const auto& [id, each] : others) {
+    const bool is_whole = is_base(each) && each.is_contiguous() && each.offset() == 0;
+    if (is_whole && each.numel() > view.numel()) return link(each);
+  }
 }
 
 // ---- Values ----

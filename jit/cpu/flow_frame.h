@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -45,6 +46,7 @@ class FlowFrame : public FlowRun {
   FlowValue value_of(const Operand& operand, Reader& reader) const;
   Tensor tensor_of(ValueId id, Reader& reader) const;
   Ref<Storage> storage_at(const void* base) const;
+  void remember_base(const Tensor& view, const std::map<ValueId, Tensor>& others) const;
 
   const FlowProgram& program_;
   std::span<const FlowValue> given_;

@@ -9,6 +9,7 @@
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/view.h"
 #include "tests/jit/flow_graphs.h"
 
 using namespace kiln;
@@ -378,6 +379,9 @@ TEST_CASE("views of inputs are views of them behind the flow", "[jit][flow][code
   CHECK(check_alike(*code, b, inputs) == 0);
   const FlowResult result = code->run(inputs);
   CHECK(shares_storage(result.values[0].tensor, inputs[0].tensor));
+  CHECK(is_view(result.values[0].tensor));
+  CHECK(base_of(*result.values[0].tensor.impl()->origin).is_same(inputs[0].tensor));
+  CHECK_FALSE(is_view(result.values[3].tensor));
   CHECK(result.values[1].tensor.strides() == Dims{1, 3});
   CHECK(result.values[2].tensor.is_same(inputs[0].tensor));
 }
