@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <functional>
+#include <random>
 
 #include "jit/cpu/compiler.h"
 #include "tests/jit/flow_graphs.h"
@@ -305,5 +306,88 @@ TEST_CASE("what is computed later finds its operands as they were", "[jit][flow]
     const std::vector<FlowValue> inputs{tensor_value(noise({n}, DType::F64, 1)),
                                         tensor_value(noise({n}, DType::F64, 2)), int_value(5)};
     CHECK(same_bits(compiled.run->run(inputs).values[0].tensor, oracle->run(inputs).values[0].tensor));
+  }
+}
+
+namespace {
+
+// A random block over vectors, matrices and their views; what is computed is read again, written to, or left
+// with.
+class RandomBlock {
+ public:
+  explicit RandomBlock(unsigned seed) : random_(seed) {}
+
+  Ids body(FlowBuilder& b, const Ids& inputs) {
+    values_ = {inputs[0], inputs[1]};
+    written_ = {inputs[0], inputs[1]};
+    matrix_ = inputs[2];
+    Ids left;
+    for (int k = 0; k < 12; ++k) step(b, left);
+    for (const ValueId each : values_)
+      if (pick(2) == 0) left.push_back(each);
+    return left;
+  }
+
+ private:
+  unsigned pick(unsigned count) { return random_() % count; }
+  ValueId any() { return values_[pick(static_cast<unsigned>(values_.size()))]; }
+  Operand any_operand() { return pick(5) == 0 ? of_int(static_cast<std::int64_t>(pick(4))) : of(any()); }
+  static const char* binary(unsigned k) {
+    constexpr const char* kOps[] = {"add", "sub", "mul", "maximum"};
+    return kOps[k % 4];
+  }
+
+  void step(FlowBuilder& b, Ids& left) {
+    switch (pick(9)) {
+      case 0:
+        values_.push_back(b.step("flip", {of(any())}, {{"dims", Dims{0}}}));
+        break;
+      case 1: {
+        const ValueId from = any();
+        const ValueId chosen = b.step("lt", {of(from), any_operand()});
+        values_.push_back(b.step("where", {of(chosen), of(any()), of(from)}));
+        break;
+      }
+      case 2:  // of two parts of one vector
+        b.write(binary(pick(3)),
+                {of(slice(b, written_[pick(2)], 0, 1, kN)), of(slice(b, any(), 0, 0, kN - 1))});
+        break;
+      case 3:
+        b.write(binary(pick(3)), {of(written_[pick(2)]), of(any())});
+        break;
+      case 4:
+        left.push_back(b.step(pick(2) == 0 ? "sum" : "amax", {of(any())}));
+        break;
+      case 5:
+        left.push_back(b.step("dot", {of(any()), of(any())}));
+        break;
+      case 6:
+        values_.push_back(b.step("select", {of(matrix_)}, {{"dim", Dim(pick(2))}, {"index", Dim(0)}}));
+        break;
+      case 7:
+        b.write("copy", {of(transposed(b, matrix_)), of(any())});
+        break;
+      default:
+        values_.push_back(b.step(binary(pick(4)), {of(any()), any_operand()}));
+        break;
+    }
+  }
+
+  std::minstd_rand random_;
+  Ids values_, written_;
+  ValueId matrix_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("random steps of a flow agree with their kernels", "[jit][flow][rows]") {
+  for (unsigned seed = 1; seed <= 24; ++seed) {
+    const DType dtype = seed % 3 == 0 ? DType::I32 : seed % 3 == 1 ? DType::F64 : DType::F32;
+    RandomBlock random(seed);
+    INFO("seed " << seed);
+    const Both both = block_of({{dtype, {kN}}, {dtype, {kN}}, {dtype, {kN, kN}}},
+                               [&](FlowBuilder& b, const Ids& in) { return random.body(b, in); });
+    for (const std::int64_t n : {2, 17, 40})
+      both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2), any_of({n, n}, dtype, 3)});
   }
 }
