@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/compiled.h"
 #include "interpreter/capture/flow_reader.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/followed_numbers.h"
@@ -133,6 +134,9 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
     if (!can_leave(frame().pc, frame().registers))
       throw Unsupported{text + " is called within an expression"};
   }
+  if (code.never_compiled) throw Unsupported{text + " is marked @eager"};
+  if (code.compiled && !CompileOptions().compiles_like(code.compiled->options))
+    throw Unsupported{text + " is compiled with options of its own"};
   const bool calls_itself = std::any_of(state_.frames.begin(), state_.frames.end(),
                                         [&code](const FlowFrame& each) { return each.code == &code; });
   if (calls_itself) throw Unsupported{text + " calls itself"};

@@ -1,0 +1,224 @@
+#include "interpreter/capture/flow_place.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "interpreter/capture/beside.h"
+#include "interpreter/capture/check.h"
+#include "interpreter/capture/compiled.h"
+#include "interpreter/interpreter.h"
+#include "interpreter/shadow.h"
+#include "jit/passes/run_recipe.h"
+#include "tensor/timeline.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+constexpr int kMostReadings = 2;             // that give no flow
+constexpr std::int64_t kBetweenAsking = 16;  // arrivals between two looks at the clock, or two readings
+constexpr std::int64_t kFewTrips = 4;        // a run that leaves the loop's middle after so few was in vain
+constexpr std::int64_t kMostShortRuns = 16;  // before the flow is dropped, if these are the majority
+constexpr std::int64_t kMostMisses = 64;     // for each hit, where there are as many flows as there may be
+constexpr std::int64_t kWarm = 8;            // hits before flows are timed
+constexpr std::int64_t kTriedAgain = 8;   // after a trial, the next one comes at so many times as many hits
+constexpr std::int64_t kTriedLater = 64;  // where it was clear what pays
+
+// One arrival at the top of a loop.
+class Arrival {
+ public:
+  Arrival(Vm& vm, const Loop& loop, FlowPlace& place, const CompileOptions& options)
+      : vm_(vm), loop_(loop), place_(place), options_(options) {}
+
+  std::optional<Next> go_on() {
+    // What the interpreter does counts, and is what flows are compared with.
+    if (checking() && !shadow::active() && Beside::under_way()) return std::nullopt;
+    ++place_.reached;
+    if (is_interpreters_turn() || !place_.given_up.empty()) return std::nullopt;
+    take_pending();
+    if (const auto next = run_any()) return next;
+    if (place_.pending != nullptr) return Next::Interpret;  // no entry is worth capturing any more
+    if (count_miss() || place_.reached < place_.due || !may_read()) return std::nullopt;
+    return read() ? run_any() : std::nullopt;
+  }
+
+ private:
+  void give_up(std::string why) {
+    place_.given_up = std::move(why);
+    place_.entries.clear();
+    place_.trial.reset();
+  }
+
+  // True: the place is given up, since what comes is none of what was read.
+  bool count_miss() {
+    if (place_.entries.size() < kMostFlows || ++place_.misses < kMostMisses * (place_.hits + 1)) return false;
+    give_up(fmt::format("of {} times that it came there, in {} no flow graph held",
+                        place_.misses + place_.hits, place_.misses));
+    return true;
+  }
+
+  // ---- Running ----
+
+  // nullopt: no flow holds.
+  std::optional<Next> run_any() {
+    for (const auto& entry : place_.entries) {
+      const std::optional<FlowInputs> inputs = inputs_of(vm_, entry->loop);
+      if (inputs) return hit(*entry, *inputs);
+    }
+    return std::nullopt;
+  }
+
+  Next hit(FlowEntry& entry, const FlowInputs& inputs) {
+    ++place_.hits;
+    follow_outer();
+    if (!checking() || shadow::active()) return run(entry, inputs);
+    if (!std::has_single_bit(static_cast<std::uint64_t>(place_.hits))) return Next::Interpret;
+    const Region region{vm_.frame(), loop_.top, loop_.end};
+    const auto tell = [&](const std::string& difference) {
+      tell_difference(vm_.interpreter(), "the loop " + entry.loop.graph->name, difference);
+    };
+    return Beside::run(vm_, region, [&] { return run(entry, inputs); }, [] { return Next::Interpret; }, tell);
+  }
+
+  Next run(FlowEntry& entry, const FlowInputs& inputs) {
+    if (is_time_for_trial()) place_.trial.emplace().arrive();
+    Frame* const frame = vm_.frame();
+    const FlowRun done = run_flow(vm_, entry, inputs);
+    if (place_.trial) time(done);
+    count_short(entry, done);
+    vm_.check_interrupt();
+    // The instruction that the flow could not do is the interpreter's. Elsewhere other marks may stand.
+    return frame->place() == loop_.top ? Next::Interpret : Next::Dispatch;
+  }
+
+  // The time of this run alone counts, not what comes until the loop begins again. Without a number of trips
+  // it cannot be compared with the interpreter's.
+  void time(const FlowRun& done) {
+    if (!done.outer_trips) {
+      place_.trial.reset();
+      place_.tried_at = std::numeric_limits<std::int64_t>::max();
+      return;
+    }
+    place_.trial->done_by_entry(static_cast<int>(std::min<std::int64_t>(*done.outer_trips, 1 << 30)));
+    place_.trial->arrive();
+  }
+
+  // Drops a flow that mostly leaves within the loop as soon as it has begun.
+  void count_short(FlowEntry& entry, const FlowRun& done) {
+    const LoopFlow::Exit& exit = entry.loop.exits[static_cast<std::size_t>(done.exit)];
+    if (exit.leaves_loop || done.trips > kFewTrips) return;
+    if (++entry.short_runs < kMostShortRuns || 2 * entry.short_runs < entry.runs) return;
+    give_up(fmt::format("of {} times that it ran, it left {} after {} trips at most, since {}", entry.runs,
+                        entry.short_runs, kFewTrips,
+                        entry.loop.graph->exits[static_cast<std::size_t>(done.exit)].reason));
+  }
+
+  // The loop around one that works is read, too.
+  void follow_outer() {
+    if (place_.hits != 2) return;
+    const Frame& frame = *vm_.frame();
+    for (const Loop& each : frame.code->loops().around(loop_.top)) {
+      if (each.top == loop_.top) continue;
+      return vm_.follow_loop(frame.function->owner, each.top);
+    }
+  }
+
+  // ---- Is it worth it? ----
+
+  bool is_time_for_trial() const {
+    return options_.measured && !checking() && !place_.trial &&
+           place_.hits >= std::max(place_.tried_at, kWarm);
+  }
+  bool is_interpreters_turn() {
+    if (!place_.trial) return false;
+    Trial& trial = *place_.trial;
+    trial.arrive();
+    if (trial.is_over()) {
+      std::string verdict = trial.verdict();
+      place_.tried_at = place_.hits * (trial.is_clear() ? kTriedLater : kTriedAgain);
+      place_.trial.reset();
+      if (!verdict.empty()) give_up(std::move(verdict));
+      return false;
+    }
+    if (trial.is_interpreters()) trial.done_by_interpreter();
+    return trial.is_interpreters();
+  }
+
+  // ---- Reading ----
+
+  bool may_read() {
+    if (place_.entries.size() == kMostFlows || place_.failures >= kMostReadings) return false;
+    place_.due = place_.reached + kBetweenAsking;
+    return !options_.timed || vm_.capture_budget().allows(false);
+  }
+
+  // Reads the loop as it stands. True: there is another flow that may run.
+  bool read() {
+    const Clock::time_point before = Clock::now();
+    LoopReading reading;
+    {
+      const timeline::Span span(timeline::Kind::Capture, vm_.frame()->code->name);
+      reading = read_loop(vm_, loop_);
+    }
+    vm_.capture_budget().spend(Clock::now() - before);
+    if (!reading.flow) {
+      failed(std::move(reading.reason));
+      return false;
+    }
+    if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
+      const std::string graph = jit::to_string(*reading.flow->graph);
+      if (jit::verifies_passes()) throw InternalError("a flow graph is wrong: " + fault + "\n" + graph);
+      failed("its flow graph is wrong, which is a mistake of Kiln: " + fault);
+      return false;
+    }
+    if (vm_.interpreter().options().evaluates_flows) {
+      std::unique_ptr<jit::RunnableFlow> run = jit::evaluated(reading.flow->graph);
+      add(std::move(*reading.flow), "step by step", std::move(run), 0);
+      return true;
+    }
+    place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
+    return take_pending();
+  }
+
+  void failed(std::string reason) {
+    place_.latest_reason = std::move(reason);
+    if (++place_.failures >= kMostReadings && place_.entries.empty()) give_up(place_.latest_reason);
+  }
+
+  // Makes an entry of the flow whose code is there.
+  bool take_pending() {
+    if (place_.pending == nullptr || !place_.pending->is_ready()) return false;
+    const std::unique_ptr<PendingFlow> pending = std::move(place_.pending);
+    jit::CompiledFlow code = pending->take_code();
+    if (!code.run) {
+      failed(std::move(code.reason));
+      return false;
+    }
+    add(pending->take_loop(), "machine code", std::move(code.run), code.code_bytes);
+    return true;
+  }
+  void add(LoopFlow loop, std::string form, std::unique_ptr<jit::RunnableFlow> run, std::size_t bytes) {
+    auto entry = std::make_unique<FlowEntry>();
+    entry->loop = std::move(loop);
+    entry->form = std::move(form);
+    entry->run = std::move(run);
+    entry->code_bytes = bytes;
+    place_.entries.push_back(std::move(entry));
+  }
+
+  Vm& vm_;
+  Loop loop_;
+  FlowPlace& place_;
+  const CompileOptions& options_;
+};
+
+}  // namespace
+
+std::optional<Next> follow(Vm& vm, const Loop& loop, FlowPlace& place, const CompileOptions& options) {
+  return Arrival(vm, loop, place, options).go_on();
+}
+
+}  // namespace kiln::interp::capture
