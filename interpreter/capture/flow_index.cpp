@@ -32,10 +32,15 @@ FlowItem FlowReader::whole(const FlowItem& item) {
   throw Unsupported{"an index by " + text_of(x)};
 }
 
-Dim FlowReader::bound(const FlowItem& item, Dim absent, Dim size) {
-  if (!item.is_none()) return notes_.slice_bound(whole(item), size);
+Dim FlowReader::slice_start(const FlowItem& item, Dim size) {
+  if (!item.is_none()) return notes_.slice_start(whole(item), size);
   inputs_.expect_same(item);
-  return absent;
+  return 0;
+}
+Dim FlowReader::slice_end(const FlowItem& item, Dim size, Dim start) {
+  if (!item.is_none()) return notes_.slice_end(whole(item), size, start);
+  inputs_.expect_same(item);
+  return size;
 }
 
 // A view, or a copy where one of the items is a tensor.
@@ -50,8 +55,8 @@ Tensor FlowReader::indexed(const Tensor& x, const std::vector<FlowItem>& items) 
       view = ops::select(view, dim, notes_.index(whole(each), view.size(dim)));
     } else if (each.is(Kind::Slice)) {
       const Dim size = view.size(dim);
-      const Dim start = bound(each.parts[0], 0, size);
-      const Dim stop = bound(each.parts[1], size, size);
+      const Dim start = slice_start(each.parts[0], size);
+      const Dim stop = slice_end(each.parts[1], size, start);
       const FlowItem step = each.parts[2].is_none() ? FlowItem::constant(1) : forced(each.parts[2]);
       if (!step.literal_int() || *step.literal_int() < 1) throw Unsupported{"a slice whose step varies"};
       view = notes_.slice(view, dim++, start, stop, *step.literal_int());

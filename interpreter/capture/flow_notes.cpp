@@ -153,7 +153,7 @@ void FlowNotes::assume(SizeRelation relation, Dim a, Dim b) {
   guards_ = scope().guards().size();
 }
 
-Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size) {
+Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size, std::int64_t least_hint) {
   const Dim n = size_of(number);
   const bool is_bound = op == NumberOp::SliceBound;
   const SizeRelation within = is_bound ? SizeRelation::AtMost : SizeRelation::Less;
@@ -166,7 +166,7 @@ Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size) {
   if (const auto known = places_.find(key); known != places_.end()) return known->second;
   const std::int64_t length = scope().hint(size), asked = hint_of(number);
   const std::int64_t most = std::max<std::int64_t>(length - (is_bound ? 0 : 1), 0);
-  const std::int64_t hint = std::clamp<std::int64_t>(asked < 0 ? asked + length : asked, 0, most);
+  const std::int64_t hint = std::clamp(asked < 0 ? asked + length : asked, std::min(least_hint, most), most);
   const FlowItem size_item = FlowItem::number(DType::I64, Operand::of_number(size));
   const FlowItem result = apply(op, DType::I64, {number, size_item}, !is_bound, hint);
   const Dim place = size_of(result);
@@ -176,9 +176,13 @@ Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size) {
   return place;
 }
 
-Dim FlowNotes::index(const FlowItem& number, Dim size) { return placed(NumberOp::Index, number, size); }
-Dim FlowNotes::slice_bound(const FlowItem& number, Dim size) {
-  return placed(NumberOp::SliceBound, number, size);
+Dim FlowNotes::index(const FlowItem& number, Dim size) { return placed(NumberOp::Index, number, size, 0); }
+Dim FlowNotes::slice_start(const FlowItem& number, Dim size) {
+  return placed(NumberOp::SliceBound, number, size, 0);
+}
+// The slice is read as one of two elements, since rules do other things to fewer.
+Dim FlowNotes::slice_end(const FlowItem& number, Dim size, Dim start) {
+  return placed(NumberOp::SliceBound, number, size, scope().hint(start) + SizeScope::kLowestSize);
 }
 
 FlowItem FlowNotes::item(const Tensor& x) {
@@ -273,6 +277,21 @@ void refuse_effects(const Op& op, const Attrs& attrs) {
 
 }  // namespace
 
+// The rule is asked first, so that its own guards are known: that a result has elements, which is asked when
+// it is made, is none.
+Tensors FlowNotes::results_of(const Op& op, Inputs inputs, const Attrs& attrs) {
+  std::vector<TensorType> types;
+  for (const Tensor& each : inputs)
+    types.push_back(each ? each.type() : jit::evaluate(jit::absent_type(), {}));
+  static_cast<void>(op.infer(types, attrs));
+  const std::size_t of_rule = scope().guards().size();
+  Tensors results = jit::results_without_elements(op, inputs, attrs);
+  forget_guards_if(of_rule, [](const SizeGuard& guard) {
+    return guard.relation == SizeRelation::NotEqual && (same(guard.a, 0) || same(guard.b, 0));
+  });
+  return results;
+}
+
 Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
   refuse_effects(op, attrs);
   const SizeScope::Reason reason(op.name());
@@ -285,7 +304,7 @@ Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
     }
     return run_body(op, inputs, attrs);
   }
-  const Tensors results = jit::results_without_elements(op, inputs, attrs);
+  const Tensors results = results_of(op, inputs, attrs);
   if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
@@ -314,7 +333,7 @@ void FlowNotes::forget_overlap(const Tensor& target) {
     static_cast<void>(has_overlap(target.layout()));
     asked.assign(apart.guards().begin() + static_cast<std::ptrdiff_t>(known), apart.guards().end());
   }
-  forget_guards_if([&asked](const SizeGuard& guard) {
+  forget_guards_if(guards_, [&asked](const SizeGuard& guard) {
     return std::any_of(asked.begin(), asked.end(), [&guard](const SizeGuard& each) {
       return each.relation == guard.relation && same(each.a, guard.a) && same(each.b, guard.b);
     });
@@ -324,20 +343,20 @@ void FlowNotes::forget_overlap(const Tensor& target) {
 // Sizes that broadcast are equal, or one of them is 1, and guards say which. So the size of the result is
 // right for all sizes, and that one of them is not 1 need not be asked.
 void FlowNotes::forget_broadcast() {
-  forget_guards_if([](const SizeGuard& guard) {
+  forget_guards_if(guards_, [](const SizeGuard& guard) {
     return guard.relation == SizeRelation::NotEqual && (same(guard.a, 1) || same(guard.b, 1));
   });
 }
 
-// Of those that belong to no step yet.
+// Of the guards from `first` on, which belong to no step yet.
 template <class F>
-void FlowNotes::forget_guards_if(const F& is_needless) {
+void FlowNotes::forget_guards_if(std::size_t first, const F& is_needless) {
   std::vector<SizeGuard> others;
   const std::vector<SizeGuard>& guards = scope().guards();
-  for (std::size_t k = guards_; k < guards.size(); ++k) {
+  for (std::size_t k = first; k < guards.size(); ++k) {
     if (!is_needless(guards[k])) others.push_back(guards[k]);
   }
-  scope().forget_guards(guards_);
+  scope().forget_guards(first);
   for (const SizeGuard& each : others) scope().assume(each);
 }
 

@@ -51,7 +51,8 @@ class FlowNotes final : public StandIn {
   FlowItem call(std::string_view row, const std::vector<FlowItem>& operands);
   // The place that an int counts, in a dimension of that size.
   Dim index(const FlowItem& number, Dim size);
-  Dim slice_bound(const FlowItem& number, Dim size);
+  Dim slice_start(const FlowItem& number, Dim size);
+  Dim slice_end(const FlowItem& number, Dim size, Dim start);
   FlowItem item(const Tensor& x);  // the number that a tensor of one element holds
   Tensor slice(const Tensor& x, int dim, Dim start, Dim stop, Dim step);
   // The flow goes on where the bool holds, and leaves where not.
@@ -88,13 +89,14 @@ class FlowNotes final : public StandIn {
   jit::FlowStep& note(const Op& op, jit::Form form, const std::vector<Attr>& attrs,
                       std::vector<jit::Operand> operands, bool may_fail);
   jit::ExitId exit();
+  Tensors results_of(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensors view(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensor alias(const Tensor& x, Layout layout);
-  Dim placed(jit::NumberOp op, const FlowItem& number, Dim size);
+  Dim placed(jit::NumberOp op, const FlowItem& number, Dim size, std::int64_t least_hint);
   void forget_overlap(const Tensor& target);
   void forget_broadcast();
   template <class F>
-  void forget_guards_if(const F& is_needless);
+  void forget_guards_if(std::size_t first, const F& is_needless);
   SizeScope& scope() { return run_.scope(); }
 
   jit::FlowGraph graph_;

@@ -155,7 +155,8 @@ class FlowReader {
   FlowItem get_index(const FlowItem& object, const FlowItem& index);
   void set_index(const FlowItem& object, const FlowItem& index, const FlowItem& value);
   Tensor indexed(const Tensor& x, const std::vector<FlowItem>& items);
-  Dim bound(const FlowItem& item, Dim absent, Dim size);
+  Dim slice_start(const FlowItem& item, Dim size);
+  Dim slice_end(const FlowItem& item, Dim size, Dim start);
   FlowItem whole(const FlowItem& item);  // an int, also that of an integer tensor of rank 0
   FlowItem list_item(const FlowItem& list, const FlowItem& index);
   FlowItem part_of(const FlowItem& known, std::int64_t place);
