@@ -1,6 +1,8 @@
 // What the frame of the loop holds where the flow is left.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "interpreter/capture/flow_reader.h"
 #include "interpreter/vm/registers.h"
 
@@ -84,16 +86,17 @@ jit::ExitId FlowReader::exit_at(std::size_t pc, const std::vector<FlowItem>& reg
 }
 
 // In front of what is done when a step of the present instruction fails.
-jit::ExitId FlowReader::exit_now() {
+jit::ExitId FlowReader::exit_now(const std::string& reason) {
   if (notes_.wrote() || (state_.in_call() && state_.wrote)) return jit::kCannotFail;
   if (!replay_) {
     const FlowFrame& outer = state_.frames.front();
     if (!can_leave(outer.pc, outer.registers)) return jit::kCannotFail;
-    replay_ = Replay{outer.pc, outer.registers};
+    replay_ = Replay{outer.pc, outer.registers, {}};
   }
-  if (replay_->exit == jit::kCannotFail)
-    replay_->exit = exit_at(replay_->pc, replay_->registers, "it fails there");
-  return replay_->exit;
+  const std::string text = fmt::format("{} (line {})", reason, notes_.place().line);
+  const auto [found, is_new] = replay_->exits.try_emplace(text, jit::kCannotFail);
+  if (is_new) found->second = exit_at(replay_->pc, replay_->registers, text);
+  return found->second;
 }
 
 jit::ExitId FlowReader::exit_of(const FlowState& state, const std::string& reason) {

@@ -37,7 +37,7 @@ void FlowReader::place_instruction() {
     return;
   }
   if (can_leave(frame().pc, frame().registers)) {
-    replay_ = Replay{frame().pc, frame().registers};
+    replay_ = Replay{frame().pc, frame().registers, {}};
     notes_.begin_instruction(notes_.now());
   } else if (notes_.wrote()) {
     replay_.reset();

@@ -1,5 +1,7 @@
 #include "interpreter/capture/flow_notes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "jit/graph/trace.h"
@@ -100,16 +102,27 @@ std::int64_t FlowNotes::hint_of(const FlowItem& number) const { return run_.scop
 
 // ---- Steps ----
 
-ExitId FlowNotes::exit() {
-  const ExitId id = exit_();
+ExitId FlowNotes::exit(const std::string& reason) {
+  const ExitId id = exit_(reason);
   if (id == jit::kCannotFail)
     throw Unsupported{"what may fail comes after a write that cannot be done again"};
   return id;
 }
 
+std::string FlowNotes::failure_of(const Op& op) const {
+  const auto number = jit::number_op_of(op);
+  if (number == NumberOp::Index) return "an index is out of range";
+  const std::string_view row = op.name();
+  const std::string name =
+      number ? fmt::format("`{}` of numbers", row.substr(row.find('.') + 1)) : "`" + spoken_name(op) + "`";
+  const bool asks_sizes = run_.scope().guards().size() > guards_;
+  return name + (asks_sizes ? " comes to other sizes" : " fails");
+}
+
 jit::FlowStep& FlowNotes::note(const Op& op, jit::Form form, const std::vector<Attr>& attrs,
                                std::vector<Operand> operands, bool may_fail) {
   jit::FlowStep step;
+  const std::string failure = failure_of(op);
   step.node.op = &op;
   step.node.form = form;
   step.node.attrs = attrs;
@@ -118,7 +131,7 @@ jit::FlowStep& FlowNotes::note(const Op& op, jit::Form form, const std::vector<A
   const std::vector<SizeGuard>& guards = scope().guards();
   step.guards.assign(guards.begin() + static_cast<std::ptrdiff_t>(guards_), guards.end());
   guards_ = guards.size();
-  if (may_fail || !step.guards.empty()) step.exit = exit();
+  if (may_fail || !step.guards.empty()) step.exit = exit(failure);
   at(block_).steps.push_back(std::move(step));
   return at(block_).steps.back();
 }
@@ -193,7 +206,7 @@ FlowItem FlowNotes::item(const Tensor& x) {
 }
 
 void FlowNotes::require(const FlowItem& condition) {
-  const ExitId leave = exit();
+  const ExitId leave = exit("a number is too large");
   jit::FlowEnd end;
   end.kind = jit::FlowEnd::Kind::Branch;
   end.condition = operand_of(condition);
@@ -308,7 +321,7 @@ Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
-  const bool may_exit = exit_() != jit::kCannotFail;
+  const bool may_exit = exit_(failure_of(op)) != jit::kCannotFail;
   jit::FlowStep& step =
       note(op, jit::Form::Plain, jit::attr_list(attrs), std::move(operands), may_exit || op.may_fail());
   std::vector<ValueId> outputs;
@@ -367,7 +380,7 @@ void FlowNotes::write(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (op.pointwise != nullptr) forget_broadcast();
   std::vector<Operand> operands;
   for (const Tensor& each : inputs) operands.push_back(operand_of(each));
-  const bool may_exit = exit_() != jit::kCannotFail;
+  const bool may_exit = exit_(failure_of(op)) != jit::kCannotFail;
   jit::FlowStep& step =
       note(op, jit::Form::Write, jit::attr_list(attrs), std::move(operands), may_exit || op.may_fail());
   const ValueId result = add_value(type_of(FlowItem::of(target)), "");

@@ -25,9 +25,10 @@ class FlowNotes final : public StandIn {
   jit::FlowGraph& graph() { return graph_; }
   void set_place(jit::Place place) { place_ = std::move(place); }
   const jit::Place& place() const { return place_; }
-  // Where steps go that fail, found when the first one asks; kCannotFail: nowhere, since the instruction has
-  // already written.
-  void set_exit(std::function<jit::ExitId()> exit) { exit_ = std::move(exit); }
+  // Where steps go that fail for a reason, found when the first one asks; kCannotFail: nowhere, since the
+  // instruction has already written.
+  using FindExit = std::function<jit::ExitId(const std::string& reason)>;
+  void set_exit(FindExit exit) { exit_ = std::move(exit); }
 
   // ---- Values ----
   // A symbol of sizes, which are at least 2.
@@ -88,7 +89,8 @@ class FlowNotes final : public StandIn {
   void assume(SizeRelation relation, Dim a, Dim b);
   jit::FlowStep& note(const Op& op, jit::Form form, const std::vector<Attr>& attrs,
                       std::vector<jit::Operand> operands, bool may_fail);
-  jit::ExitId exit();
+  jit::ExitId exit(const std::string& reason);
+  std::string failure_of(const Op& op) const;  // of the step that is noted next
   Tensors results_of(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensors view(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensor alias(const Tensor& x, Layout layout);
@@ -103,7 +105,7 @@ class FlowNotes final : public StandIn {
   SymbolicRun run_;
   jit::BlockId block_ = 0;
   jit::Place place_;
-  std::function<jit::ExitId()> exit_;
+  FindExit exit_;
   std::unordered_map<const TensorImpl*, jit::ValueId> ids_;
   std::vector<Tensor> kept_;  // so that no two tensors are ever at one address
   std::unordered_map<const Storage*, std::uint64_t> made_at_;

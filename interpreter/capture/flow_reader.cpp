@@ -60,7 +60,7 @@ bool FlowReader::read() {
     const FlowItem& left = entry_[state + 1];
     if (next.known.is(Tag::Int) && left.known.is(Tag::Int)) inputs_.set_own_range(next.source, left.source);
   }
-  notes_.set_exit([this] { return exit_now(); });
+  notes_.set_exit([this](const std::string& reason) { return exit_now(reason); });
   notes_.begin_block();
   FlowState state;
   state.frames.push_back(std::move(frame));

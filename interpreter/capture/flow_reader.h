@@ -100,11 +100,11 @@ class FlowReader {
   struct Replay {
     std::size_t pc = 0;
     std::vector<FlowItem> registers;
-    jit::ExitId exit = jit::kCannotFail;
+    std::map<std::string, jit::ExitId> exits;  // by reason
   };
   bool can_leave(std::size_t pc, const std::vector<FlowItem>& registers);
   jit::ExitId exit_at(std::size_t pc, const std::vector<FlowItem>& registers, std::string reason);
-  jit::ExitId exit_now();
+  jit::ExitId exit_now(const std::string& reason);
   jit::ExitId exit_of(const FlowState& state, const std::string& reason);
   std::optional<LoopFlow::Held> held(const FlowItem& item, std::vector<jit::Operand>& values);
 

@@ -149,6 +149,31 @@ TEST_CASE("a flow leaves in front of what fails") {
   check_same("fn main() { x = zeros(5); for i in range(9) { x[i] = i }; return x }", 2);
 }
 
+TEST_CASE("results in a flow may be without elements") {
+  check_same(
+      "fn main() { x = arange(6, dtype=f64) - 2; y = x.reshape(2, 3) * x[1:3].reshape(2, 1); s = 0.0\n"
+      "for i in [2, 1, 0, 2, 3] { for j in [1, 2, 0, 3] { z = (y[:i, :j] + x[:j] * 0.5).flip([0]) * 2\n"
+      "y[:i, :j] += z; x[:i] *= x[j:j + i] + 1\n"
+      "s += float((z * z).sum() + z.sum(0).sum() + z.prod() + z @ x[:j] @ x[:min(i, 2)]) } }\n"
+      "return s, x, y }",
+      15);
+}
+
+TEST_CASE("an inner loop whose slices have no elements at first is read for all lengths") {
+  check_same(
+      "fn main() { c = arange(20, dtype=f64).reshape(5, 4); a = c[:, :4] * 0.5\n"
+      "for i in range(5) { for j in range(4) { c[:i, j] += 1.5 * a[i, :i] } }\n return c }",
+      2, true);
+}
+
+TEST_CASE("where a step fails is told") {
+  const auto left = [](const std::string& text) { return run(text, true).left_because; };
+  CHECK(left("fn main() { n = 1; for i in range(200) { n *= 3 }; return n }") ==
+        "`mul` of numbers fails (line 1)");
+  CHECK(left("fn main() { x = zeros(5); for i in range(9) { x[i] = i }; return x }") ==
+        "an index is out of range (line 1)");
+}
+
 TEST_CASE("what is half made where a flow leaves is made again") {
   // The slices of the index begin with none, in registers that held other values before.
   check_same(
