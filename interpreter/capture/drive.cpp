@@ -441,6 +441,9 @@ class Drive {
         const Loop loop = *outcome.code->loops().at(outcome.place);
         mark(*outcome.code, loop.top);
         mark(*outcome.code, loop.end);
+        // Known from now on, since a flow graph may have a mark there that is no place of entries.
+        std::shared_ptr<Place>& place = compiled_.places[{outcome.code, loop.top}];
+        if (!place) place = std::make_shared<Place>();
         const bool is_known = std::count(compiled_.loops.begin(), compiled_.loops.end(), loop.top) > 0;
         if (outcome.code == base_->code && !is_known) compiled_.loops.push_back(loop.top);
         return;

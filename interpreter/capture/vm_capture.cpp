@@ -74,24 +74,41 @@ capture::CompileOptions options_of(Interpreter& interpreter) {
 
 }  // namespace
 
-// Nothing where the place is the top of no loop, or of one that does not run as a flow graph now. Within what
-// the program compiles in another way all loops run in that way.
+namespace {
+
+// Do entries of the region begin there, or are some still to be captured?
+bool has_entries_at(const capture::Region& region, const Code& code, std::size_t pc) {
+  const capture::Compiled& compiled = *region.base->code->compiled;
+  return compiled.places.contains({&code, pc}) ||
+         (&code == region.base->code && std::count(compiled.loops.begin(), compiled.loops.end(), pc) > 0);
+}
+
+}  // namespace
+
+// Nothing where entries may go on: the place is the top of no loop, or no flow graph runs there now. Within
+// what the program compiles in another way all loops run in that way.
 std::optional<capture::Next> Vm::flow_at(Frame* frame, const std::optional<capture::Region>& region) {
   const std::size_t pc = frame->place();
   const capture::Loop* const loop = frame->code->loops().at(pc);
+  if (loop == nullptr) return std::nullopt;
   const auto other = [](const capture::Region& each) {
     return !capture::allows_flows(each.base->code->compiled->options);
   };
-  if (loop == nullptr || std::any_of(driven_.begin(), driven_.end(), other)) return std::nullopt;
   const Value keep{static_cast<Object*>(const_cast<Function*>(frame->function))};
   std::shared_ptr<capture::FlowPlace> place = capture::followed_at(*frame->code, pc);
+  const bool is_marked_for_flow = place != nullptr && (!region || !has_entries_at(*region, *frame->code, pc));
+  const auto otherwise = is_marked_for_flow ? std::optional(capture::Next::Interpret) : std::nullopt;
+  if (std::any_of(driven_.begin(), driven_.end(), other)) return otherwise;
   if (!place) place = capture::follow_from_now_on(*frame->code, pc, options_of(interpreter_));
-  if (!place || !place->given_up.empty()) return std::nullopt;
-  const std::shared_ptr<capture::Compiled> compiled = frame->code->compiled;
-  const auto next = capture::follow(*this, *loop, *place, compiled->options);
-  const bool is_marked_in_vain = !next && !place->given_up.empty() && !region;
-  if (is_marked_in_vain) frame->code->unmark(pc);
-  return next;
+  if (!place) return std::nullopt;
+  std::optional<capture::Next> next;
+  if (place->given_up.empty()) {
+    const std::shared_ptr<capture::Compiled> compiled = frame->code->compiled;
+    next = capture::follow(*this, *loop, *place, compiled->options);
+  }
+  if (next) return next;
+  if (is_marked_for_flow && !place->given_up.empty()) frame->code->unmark(pc);
+  return otherwise;
 }
 
 void Vm::follow_loop(const std::shared_ptr<const Code>& code, std::size_t top) {
