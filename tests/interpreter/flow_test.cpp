@@ -152,9 +152,9 @@ TEST_CASE("a flow leaves in front of what fails") {
 TEST_CASE("results in a flow may be without elements") {
   check_same(
       "fn main() { x = arange(6, dtype=f64) - 2; y = x.reshape(2, 3) * x[1:3].reshape(2, 1); s = 0.0\n"
-      "for i in [2, 1, 0, 2, 3] { for j in [1, 2, 0, 3] { z = (y[:i, :j] + x[:j] * 0.5).flip([0]) * 2\n"
+      "for k in range(5) { i = 3 * k % 4; for j in range(4) { z = (y[:i, :j] + x[:j] * 0.5).flip([0]) * 2\n"
       "y[:i, :j] += z; x[:i] *= x[j:j + i] + 1\n"
-      "s += float((z * z).sum() + z.sum(0).sum() + z.prod() + z @ x[:j] @ x[:min(i, 2)]) } }\n"
+      "s += float((z * z).sum() + z.sum(0).sum() + z.prod() + (z @ x[:j]).sum()) } }\n"
       "return s, x, y }",
       15);
 }
