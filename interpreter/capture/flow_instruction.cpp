@@ -68,12 +68,25 @@ void FlowReader::instructions() {
   }
 }
 
+namespace {
+
+// What stands there in the program, up to the end of its line.
+std::string first_line(const lang::Span& span) {
+  if (span.file == nullptr) return "an instruction";
+  const std::string_view text = span.text();
+  const std::size_t end = text.find('\n');
+  return end == std::string_view::npos ? fmt::format("`{}`", text)
+                                       : fmt::format("`{} …`", text.substr(0, end));
+}
+
+}  // namespace
+
 void FlowReader::instruction() {
   const std::size_t depth = state_.frames.size();
   const std::size_t pc = frame().pc;
   const bool is_known =
       load() || look_up_variable() || operate() || compare_and_jump() || jump() || collect() || access();
-  if (!is_known) throw Unsupported{fmt::format("{} is no part of a flow", name(opcode()))};
+  if (!is_known) throw Unsupported{first_line(frame().code->span(frame().pc)) + " cannot be part of it"};
   // Calls and returns say themselves where they go on.
   if (!ended_ && state_.frames.size() == depth && frame().pc == pc) ++frame().pc;
 }
