@@ -8,8 +8,8 @@ namespace kiln {
 
 struct CoreOps {
   const Op &add, &add_alpha, &allreduce_start, &allreduce_wait, &as_strided, &as_strided_scatter, &cast, &cat,
-      &clone, &copy, &detach, &expand, &flip, &full, &index, &index_put, &masked_fill, &matmul, &mul, &new_zeros,
-      &permute, &skip_draws, &slice, &straight_through, &sub, &sub_alpha, &transfer, &view;
+      &clone, &copy, &detach, &expand, &flip, &full, &index, &index_put, &masked_fill, &matmul, &mul,
+      &new_zeros, &permute, &skip_draws, &slice, &straight_through, &sub, &sub_alpha, &transfer, &view;
 };
 const CoreOps& core_ops();
 

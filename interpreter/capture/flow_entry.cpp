@@ -103,15 +103,7 @@ class FrameValues {
   FrameValues(const LoopFlow& loop, const Frame* frame, std::span<const jit::FlowValue> values)
       : found_(loop.sources, frame), values_(values) {}
 
-  void add(std::uint32_t r, const Held& held) {
-    if (held.kind == Held::Kind::Range) {
-      made_.emplace_back(r, value(held.number));
-      made_.emplace_back(r + 1, value(held.number + 1));
-      made_.emplace_back(r + 2, held.value);
-    } else {
-      made_.emplace_back(r, made(held));
-    }
-  }
+  void add(std::uint32_t r, const Held& held) { made_.emplace_back(r, made(held)); }
   Registers& all() { return made_; }
 
  private:
@@ -122,8 +114,6 @@ class FrameValues {
         return *found_[static_cast<SourceId>(held.number)];
       case Held::Kind::Constant:
         return held.value;
-      case Held::Kind::List:
-        return make<List>(items(held));
       case Held::Kind::Tuple:
         return make<Tuple>(items(held));
       default:

@@ -51,7 +51,7 @@ class FlowReader {
  public:
   FlowReader(Vm& vm, const Loop& loop, LoopFlow& flow, FlowSources& inputs, FlowKnowledge& knowledge);
 
-  // False: something was found that makes another reading necessary. Throws ReadAgain likewise, and
+  // False, or ReadAgain is thrown: something was found that makes another reading necessary. Throws
   // Unsupported where the loop can be no flow.
   bool read();
   // Does the loop go round within the flow?

@@ -18,7 +18,7 @@ struct FlowItem {
     Tuple,
     List,   // made in the loop, and not yet seen by anything that could change it
     Slice,  // start, stop and step
-    Range,  // likewise
+    Range,  // start, stop and step, too
   };
   Kind kind = Kind::Known;
   Value known{};

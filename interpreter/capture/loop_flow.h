@@ -42,10 +42,7 @@ struct LoopFlow {
       Value,     // number `number` of the exit's values, as a value of the program
       Source,    // what was there at the source `number` when the flow began
       Constant,  // `value`
-      Range,  // the state of a range from this register on: its next item and how many follow it, which are
-              // the values `number` and `number + 1` of the exit; its step is `value`
-      List,   // of the values from `number` on, `count` of them, made anew
-      Tuple,
+      Tuple,     // of the values from `number` on, `count` of them, made anew
     };
     Kind kind = Kind::Value;
     std::int64_t number = 0;

@@ -15,7 +15,7 @@ namespace kiln::jit {
 // there is no library, InternalError with what LLVM says.
 std::string emit_with_llvm(std::span<const ScheduledNest> nests, Product product = Product::Object,
                            const LineNames& names = {});
-// Likewise of a flow: an object with the function kFlowSymbol (jit/llvm/flow_run.h).
+// The machine code of a flow: an object with the function kFlowSymbol (jit/llvm/flow_run.h).
 std::string emit_flow_with_llvm(const FlowPlan& plan);
 
 // Why there is no compiler, as a sentence; "" where there is one. Opens its library.

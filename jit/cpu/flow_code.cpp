@@ -68,9 +68,8 @@ class FlowCode final : public RunnableFlow {
   FlowResult run(std::span<const FlowValue> inputs) override {
     if (!are_usual(inputs)) return evaluated(program_.flow)->run(inputs);
     if (are_apart(inputs)) return FlowFrame(program_, inputs).run();
-    // Made when it is first needed.
-    if (!of_any_) of_any_ = make_program(program_.flow, InputMemory::Any);
-    return FlowFrame(*of_any_, inputs).run();
+    const FlowProgram* const shared = of_shared_memory();
+    return shared != nullptr ? FlowFrame(*shared, inputs).run() : evaluated(program_.flow)->run(inputs);
   }
   std::size_t bytes() const { return program_.code->bytes(); }
 
@@ -94,8 +93,22 @@ class FlowCode final : public RunnableFlow {
     return true;
   }
 
+  // For inputs that may share memory, made when it is first needed; null where code cannot be made for them.
+  const FlowProgram* of_shared_memory() {
+    if (!asked_for_shared_) {
+      asked_for_shared_ = true;
+      try {
+        of_shared_ = make_program(program_.flow, InputMemory::Any);
+      } catch (const NoFlowCode&) {
+        of_shared_.reset();
+      }
+    }
+    return of_shared_ ? &*of_shared_ : nullptr;
+  }
+
   FlowProgram program_;
-  std::optional<FlowProgram> of_any_;
+  std::optional<FlowProgram> of_shared_;
+  bool asked_for_shared_ = false;
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ class Evaluator {
   // The outputs of a graph for its inputs in order. A scope around it is that of a node whose attribute it
   // is.
   Values run(const GraphProto& graph, Values inputs, const NameScope* outer);
-  // Likewise with the inputs and weights already in `scope`.
+  // The same with the inputs and weights already in `scope`.
   Values run_in(const GraphProto& graph, NameScope& scope);
   // Throws OpError (Value) that names all operators of the model that have no function, with their counts.
   void check_operators() const;
