@@ -369,6 +369,8 @@ bool FlowReader::access() {
         throw Unsupported{"an item is changed that is no part of a tensor"};
       return true;
     }
+    case Opcode::SetAttribute:
+      throw Unsupported{first_line(frame().code->span(frame().pc)) + " is assigned"};
     case Opcode::GetAttribute:
       reg(i.a) = attribute(reg(i.b), frame().code->sites[i.c]);
       return true;
