@@ -112,11 +112,10 @@ ExitId FlowNotes::exit(const std::string& reason) {
 std::string FlowNotes::failure_of(const Op& op) const {
   const auto number = jit::number_op_of(op);
   if (number == NumberOp::Index) return "an index is out of range";
-  const std::string_view row = op.name();
-  const std::string name =
-      number ? fmt::format("`{}` of numbers", row.substr(row.find('.') + 1)) : "`" + spoken_name(op) + "`";
   const bool asks_sizes = run_.scope().guards().size() > guards_;
-  return name + (asks_sizes ? " comes to other sizes" : " fails");
+  if (!number) return "`" + spoken_name(op) + "`" + (asks_sizes ? " comes to other sizes" : " fails");
+  if (asks_sizes) return "sizes are others than when it was read";
+  return fmt::format("`{}` of numbers fails", op.name().substr(op.name().find('.') + 1));
 }
 
 jit::FlowStep& FlowNotes::note(const Op& op, jit::Form form, const std::vector<Attr>& attrs,
