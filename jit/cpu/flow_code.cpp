@@ -54,6 +54,8 @@ FlowProgram make_program(std::shared_ptr<const FlowGraph> flow, InputMemory inpu
   FlowProgram program;
   program.plan = plan_flow(*flow, inputs);
   program.flow = std::move(flow);
+  program.tensors = tensors_of(*program.flow);
+  program.memory = memory_shown(*program.flow);
   count_words(program);
   fill_calls(program);
   program.code = Code::load(emit_flow_with_llvm(program.plan));

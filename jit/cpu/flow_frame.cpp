@@ -96,15 +96,42 @@ FlowResult FlowFrame::run() {
   for (const Operand& each : program_.flow->exits[static_cast<std::size_t>(exit)].values) {
     FlowValue& value = result.values.emplace_back(value_of(each, reader));
     if (!value.tensor) continue;
-    const auto [found, is_new] = made.emplace(each.value, value.tensor);
-    if (!is_new) value.tensor = found->second;
+    value.tensor = one_of(each.value, value.tensor, made);
+    made.emplace(each.value, value.tensor);
   }
-  for (const auto& [id, tensor] : made) remember_base(tensor, made);
+  for (const auto& [id, tensor] : made) remember_base(id, tensor, made);
   return result;
 }
 
+bool FlowFrame::may_be_one(ValueId a, ValueId b) const {
+  const ValueSet& of_b = program_.tensors[static_cast<std::size_t>(b)];
+  const ValueSet& of_a = program_.tensors[static_cast<std::size_t>(a)];
+  return std::any_of(of_a.begin(), of_a.end(), [&](ValueId each) { return of_b.contains(each); });
+}
+
+// Is it made by a step that shows memory, on each way?
+bool FlowFrame::is_view(ValueId id) const {
+  const ValueSet& tensors = program_.tensors[static_cast<std::size_t>(id)];
+  return std::all_of(tensors.begin(), tensors.end(), [&](ValueId each) {
+    const ValueSet& memory = program_.memory[static_cast<std::size_t>(each)];
+    return !memory.contains(each);
+  });
+}
+
+// Another of the values, where this one is the same tensor: it lies where that lies.
+Tensor FlowFrame::one_of(ValueId id, const Tensor& made, const std::map<ValueId, Tensor>& others) const {
+  const auto known = others.find(id);
+  if (known != others.end()) return known->second;
+  for (const auto& [other, tensor] : others) {
+    const bool lies_there =
+        shares_storage(tensor, made) && tensor.dtype() == made.dtype() && tensor.layout() == made.layout();
+    if (lies_there && may_be_one(id, other)) return tensor;
+  }
+  return made;
+}
+
 // Of a view: an input or another of the values, which shows all of the memory that a step has made.
-void FlowFrame::remember_base(const Tensor& view, const std::map<ValueId, Tensor>& others) const {
+void FlowFrame::remember_base(ValueId id, const Tensor& view, const std::map<ValueId, Tensor>& others) const {
   const auto link = [&](const Tensor& base) {
     static const Op& row = core_ops().as_strided;
     Attrs attrs(row);
@@ -118,9 +145,10 @@ void FlowFrame::remember_base(const Tensor& view, const std::map<ValueId, Tensor
   if (std::any_of(given_.begin(), given_.end(), is_given)) return;
   for (const FlowValue& each : given_)
     if (is_base(each.tensor)) return link(each.tensor);
-  for (const auto& [id, each] : others) {
+  for (const auto& [other, each] : others) {
     const bool is_whole = is_base(each) && each.is_contiguous() && each.offset() == 0;
-    if (is_whole && each.numel() > view.numel()) return link(each);
+    const bool shows_it = is_view(id) && !is_view(other);
+    if (is_whole && (shows_it || each.numel() > view.numel())) return link(each);
   }
 }
 
@@ -151,10 +179,12 @@ Tensor FlowFrame::tensor_of(ValueId id, Reader& reader) const {
   layout.offset = reader.next();
   for (std::size_t d = 0; d < type.sizes.size(); ++d) layout.sizes.push_back(reader.next());
   for (std::size_t d = 0; d < type.sizes.size(); ++d) layout.strides.push_back(reader.next());
-  for (const FlowValue& each : given_) {
-    const bool is_it = each.tensor && each.tensor.storage()->data() == base &&
-                       each.tensor.dtype() == type.dtype && each.tensor.layout() == layout;
-    if (is_it) return each.tensor;
+  for (const ValueId input : program_.tensors[static_cast<std::size_t>(id)]) {
+    if (static_cast<std::size_t>(input) >= given_.size()) continue;
+    const Tensor& each = given_[static_cast<std::size_t>(input)].tensor;
+    const bool is_it =
+        each.storage()->data() == base && each.dtype() == type.dtype && each.layout() == layout;
+    if (is_it) return each;
   }
   return Tensor::from_storage(storage_at(base), std::move(layout), type.dtype);
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "jit/cpu/flow_liveness.h"
 #include "jit/cpu/flow_plan.h"
 #include "jit/cpu/object.h"
 #include "jit/llvm/flow_run.h"
@@ -18,6 +19,7 @@ struct FlowProgram {
   FlowPlan plan;
   std::shared_ptr<Code> code;
   std::int64_t (*function)(FlowRun* run) = nullptr;
+  std::vector<ValueSet> tensors, memory;  // tensors_of and memory_shown of the flow
   std::vector<cpu::BlockKernel> kernels;
   std::vector<Attrs> attrs;  // by call, where they follow no symbols
   std::size_t input_words = 0, value_words = 0, call_words = 0;
@@ -46,7 +48,10 @@ class FlowFrame : public FlowRun {
   FlowValue value_of(const Operand& operand, Reader& reader) const;
   Tensor tensor_of(ValueId id, Reader& reader) const;
   Ref<Storage> storage_at(const void* base) const;
-  void remember_base(const Tensor& view, const std::map<ValueId, Tensor>& others) const;
+  bool may_be_one(ValueId a, ValueId b) const;
+  bool is_view(ValueId id) const;
+  Tensor one_of(ValueId id, const Tensor& made, const std::map<ValueId, Tensor>& others) const;
+  void remember_base(ValueId id, const Tensor& view, const std::map<ValueId, Tensor>& others) const;
 
   const FlowProgram& program_;
   std::span<const FlowValue> given_;

@@ -25,9 +25,10 @@ void until_nothing_changes(const F& step) {
   }
 }
 
-}  // namespace
-
-std::vector<ValueSet> memory_shown(const FlowGraph& flow) {
+// By value: those of inputs and of results that `begins` says begin anew, given on by other steps and by
+// jumps.
+template <class F>
+std::vector<ValueSet> followed(const FlowGraph& flow, const F& begins) {
   std::vector<ValueSet> shown(flow.values.size());
   const auto at = [&](ValueId id) -> ValueSet& { return shown[static_cast<std::size_t>(id)]; };
   const auto take = [&](ValueId to, const Operand& from) {
@@ -43,9 +44,7 @@ std::vector<ValueSet> memory_shown(const FlowGraph& flow) {
     for (const FlowBlock& block : flow.blocks) {
       for (const FlowStep& step : block.steps) {
         for (const ValueId id : step.node.outputs) {
-          changed =
-              (makes_memory(flow, step.node) ? at(id).insert(id).second : take(id, step.node.viewed())) ||
-              changed;
+          changed = (begins(step.node) ? at(id).insert(id).second : take(id, step.node.viewed())) || changed;
         }
       }
       for (const FlowEnd::Target* const target : targets(block.end)) {
@@ -57,6 +56,16 @@ std::vector<ValueSet> memory_shown(const FlowGraph& flow) {
     return changed;
   });
   return shown;
+}
+
+}  // namespace
+
+std::vector<ValueSet> memory_shown(const FlowGraph& flow) {
+  return followed(flow, [&flow](const Node& node) { return makes_memory(flow, node); });
+}
+
+std::vector<ValueSet> tensors_of(const FlowGraph& flow) {
+  return followed(flow, [](const Node& node) { return !node.writes(); });
 }
 
 FlowLiveness::FlowLiveness(const FlowGraph& flow) : flow_(flow), into_(flow.blocks.size()) {

@@ -13,6 +13,9 @@ using ValueSet = std::set<ValueId>;
 // By value: the inputs and results of steps whose memory it may show. A result of a step that is neither a
 // view nor a write shows its own; a parameter of a block what its arguments show.
 std::vector<ValueSet> memory_shown(const FlowGraph& flow);
+// By value: the inputs and results of steps that it may be, as the program's `is` tells tensors apart. A view
+// is a tensor of its own, a write gives its target, and a parameter of a block is one of its arguments.
+std::vector<ValueSet> tensors_of(const FlowGraph& flow);
 
 class FlowLiveness {
  public:
