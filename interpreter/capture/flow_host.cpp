@@ -7,6 +7,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/op_entry.h"
+#include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::capture {
@@ -22,6 +23,14 @@ FlowItem size_item(Dim size) { return FlowItem::number(DType::I64, Operand::of_n
 bool is_elementwise(const OpEntry& entry) { return entry.forms.front().on_numbers; }
 bool are_numbers(const std::vector<FlowItem>& items) {
   return std::all_of(items.begin(), items.end(), [](const FlowItem& each) { return each.is(Kind::Number); });
+}
+
+bool is_shared(std::string_view name) {
+  const auto all = shared_natives();
+  return std::any_of(all.begin(), all.end(), [name](const NativeDef& each) {
+    const std::string_view signature = each.signature;
+    return signature.substr(0, signature.find('(')) == name;
+  });
 }
 
 }  // namespace
@@ -70,7 +79,9 @@ FlowItem FlowReader::call_native(const Native& native, std::vector<FlowItem> arg
   if (has_tensor && native.unbound == nullptr && names.empty()) {
     if (native.name == "len" && arguments.size() == 1) return length_of(arguments[0]);
   }
-  const OpEntry* op = native.unbound == nullptr ? nullptr : find_op(native.name);
+  // Without a tensor a function that shares its name with an op is the host's.
+  const bool is_host = !has_tensor && is_shared(native.name);
+  const OpEntry* op = native.unbound == nullptr || is_host ? nullptr : find_op(native.name);
   if (op == nullptr) throw Unsupported{"a call of `" + native.name + "`"};
   if (!has_tensor && !arguments.empty() && names.empty() && is_elementwise(*op)) {
     if (!are_numbers(arguments)) throw Unsupported{"a call of `" + native.name + "`"};
