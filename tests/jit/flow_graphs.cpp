@@ -2,21 +2,7 @@
 
 #include <set>
 
-#include "jit/shape_rules.h"
-
 namespace kiln::jit::testing {
-namespace {
-
-Type number_type(DType dtype) { return {dtype, Device{}, {}, true, std::nullopt}; }
-
-}  // namespace
-
-ValueId FlowBuilder::value(Type type, std::int64_t hint) {
-  const auto id = static_cast<ValueId>(flow.values.size());
-  if (type.is_number && type.dtype == DType::I64) flow.hints.emplace(symbol_of(id), hint);
-  flow.values.push_back({"", std::move(type)});
-  return id;
-}
 
 ValueId FlowBuilder::input_int(std::int64_t hint) {
   flow.inputs.push_back(Role::Argument);
@@ -33,21 +19,8 @@ ValueId FlowBuilder::input(DType dtype, Dims sizes) {
   flow.inputs.push_back(Role::Argument);
   return value({dtype, Device{}, std::move(sizes), false, std::nullopt});
 }
-ValueId FlowBuilder::parameter(Type type) {
-  const ValueId id = value(std::move(type));
-  flow.blocks.back().parameters.push_back(id);
-  return id;
-}
-ValueId FlowBuilder::parameter_int(std::int64_t hint) {
-  const ValueId id = value(number_type(DType::I64), hint);
-  flow.blocks.back().parameters.push_back(id);
-  return id;
-}
+ValueId FlowBuilder::parameter_int(std::int64_t hint) { return parameter(number_type(DType::I64), hint); }
 
-BlockId FlowBuilder::begin_block() {
-  flow.blocks.emplace_back();
-  return static_cast<BlockId>(flow.blocks.size()) - 1;
-}
 void FlowBuilder::begins_loop(ExitId interrupted) {
   flow.blocks.back().begins_loop = true;
   flow.blocks.back().interrupted = interrupted;
@@ -72,21 +45,12 @@ void FlowBuilder::leave(ExitId exit) {
   flow.blocks.back().end = std::move(end);
 }
 
-ValueId FlowBuilder::add(FlowStep step) {
-  Graph types;
-  types.values = flow.values;
-  types.hints = flow.hints;
-  const ValueId made = value(infer_types(types, step.node).types.at(0));
-  step.node.outputs = {made};
-  flow.blocks.back().steps.push_back(std::move(step));
-  return made;
-}
 ValueId FlowBuilder::number(NumberOp op, std::vector<Operand> operands, ExitId exit, std::int64_t hint) {
   FlowStep step;
   step.node.op = &number_op(op);
   step.node.operands = std::move(operands);
   step.exit = exit;
-  const ValueId made = add(std::move(step));
+  const ValueId made = add(std::move(step))[0];
   const std::string symbol = symbol_of(made);
   if (flow.hints.contains(symbol)) flow.hints[symbol] = hint;
   return made;
@@ -100,7 +64,7 @@ ValueId FlowBuilder::step(std::string_view op, std::vector<Operand> operands,
   step.node.operands = std::move(operands);
   step.guards = std::move(guards);
   step.exit = exit;
-  return add(std::move(step));
+  return add(std::move(step))[0];
 }
 ValueId FlowBuilder::write(std::string_view op, std::vector<Operand> operands, ExitId exit) {
   FlowStep step;
@@ -109,7 +73,7 @@ ValueId FlowBuilder::write(std::string_view op, std::vector<Operand> operands, E
   step.node.attrs = attr_list(Attrs(*step.node.op));
   step.node.operands = std::move(operands);
   step.exit = exit;
-  return add(std::move(step));
+  return add(std::move(step))[0];
 }
 
 ExitId FlowBuilder::exit(std::string reason, std::vector<Operand> values) {

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/flow/flow_graph.h"
+#include "jit/flow/flow_writer.h"
 #include "tests/tensor/tensors.h"
 
 namespace kiln::jit::testing {
 
 // Values, blocks and exits are numbered in the order in which they are made. The fault of what was built is
 // the caller's to ask for.
-class FlowBuilder {
+class FlowBuilder : public FlowWriter {
  public:
   explicit FlowBuilder(std::string name) { flow.name = std::move(name); }
 
@@ -23,10 +23,8 @@ class FlowBuilder {
   ValueId input(DType dtype, Dims sizes);
   // A parameter of the block under way.
   ValueId parameter_int(std::int64_t hint);
-  ValueId parameter(Type type);
 
   // ---- Blocks ----
-  BlockId begin_block();
   // The block under way begins a loop, which is left by this exit when it is interrupted.
   void begins_loop(ExitId interrupted);
   void jump(BlockId to, std::vector<Operand> arguments = {});
@@ -46,12 +44,6 @@ class FlowBuilder {
   ExitId exit(std::string reason, std::vector<Operand> values = {});
 
   std::shared_ptr<const FlowGraph> made() const { return std::make_shared<const FlowGraph>(flow); }
-
-  FlowGraph flow;
-
- private:
-  ValueId value(Type type, std::int64_t hint = 1);
-  ValueId add(FlowStep step);
 };
 
 inline Operand of(ValueId id) { return Operand::of(id); }
