@@ -29,6 +29,7 @@ constexpr std::uint64_t kMostSteps = 20'000'000;  // of the interpreter: a longe
 constexpr int kMostWait = 20'000;  // for the shadow, in milliseconds, after the interpreter is done
 
 bool is_under_way = false;
+bool is_interpreted = false;  // what this process does of it
 
 // How a region was left.
 struct Ended {
@@ -247,17 +248,19 @@ std::string first_difference(const std::vector<std::string>& compiled,
 }  // namespace
 
 bool Beside::under_way() { return is_under_way; }
+bool Beside::interprets() { return is_interpreted; }
 
 Next Beside::run(Vm& vm, const Region& region, const Step& compiled, const Step& checked,
-                 const std::function<void(const std::string&)>& tell) {
+                 const std::function<void(const std::string&)>& tell, bool interpreted) {
   vm.interpreter().flush();
   is_under_way = true;
   std::optional<Shadow> shadow = Shadow::start([&] {
     const Ended ended = run_region(vm, region, compiled);
     return Report(vm, ended).lines();
   });
+  is_interpreted = interpreted;
   const Ended ended = run_region(vm, region, checked);
-  is_under_way = false;
+  is_under_way = is_interpreted = false;
   if (shadow && !ended.gave_up) {
     // Computing gradients changes the process, so a copy of this one does it.
     std::optional<Shadow> own = Shadow::start([&] { return Report(vm, ended).lines(); });

@@ -18,13 +18,16 @@ class Beside {
  public:
   // Is such a comparison under way, in this process or in the shadow?
   static bool under_way();
+  // Does this process go through the region in the interpreter alone, so that it ends where the shadow does?
+  // An entry of what surrounds a loop may go on behind it.
+  static bool interprets();
 
   // Runs from the machine's place in `region` until the region is left. The shadow first calls `compiled`,
-  // which runs an entry; this process calls `checked`. Calls `tell` with the first difference, if there is
-  // one. Throws what the program throws.
+  // which runs an entry; this process calls `checked`, and runs no entry at all where it is `interpreted`.
+  // Calls `tell` with the first difference, if there is one. Throws what the program throws.
   using Step = std::function<Next()>;
   static Next run(Vm& vm, const Region& region, const Step& compiled, const Step& checked,
-                  const std::function<void(const std::string& difference)>& tell);
+                  const std::function<void(const std::string& difference)>& tell, bool interpreted = false);
 };
 
 }  // namespace kiln::interp::capture

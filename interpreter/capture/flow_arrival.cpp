@@ -80,7 +80,8 @@ class Arrival {
     const auto tell = [&](const std::string& difference) {
       tell_difference(vm_.interpreter(), "the loop " + entry.loop.graph->name, difference);
     };
-    return Beside::run(vm_, region, [&] { return run(entry, inputs); }, [] { return Next::Interpret; }, tell);
+    const auto compiled = [&] { return run(entry, inputs); };
+    return Beside::run(vm_, region, compiled, [] { return Next::Interpret; }, tell, true);
   }
 
   Next run(FlowEntry& entry, const FlowInputs& inputs) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <optional>
 
+#include "interpreter/capture/beside.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
@@ -25,6 +26,7 @@ capture::Region whole(Frame* frame) { return {frame, 0, frame->code->instruction
 // Neither while capture looks on, nor inside of a transform, which sees ops one by one.
 capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
   if (watcher_ != nullptr || levels::top != nullptr || !compiling()) return capture::Next::Interpret;
+  if (capture::Beside::interprets()) return capture::Next::Interpret;
   const std::optional<capture::Region> region = region_at(frame, entry);
   check_native_stack();
   if (const std::optional<capture::Next> next = flow_at(frame, region)) return *next;
