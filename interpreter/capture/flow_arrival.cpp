@@ -52,7 +52,8 @@ class Arrival {
     place_.trial.reset();
   }
 
-  // True: the place is given up, since what comes is none of what was read.
+  // Counts an arrival at which no flow holds. It gives the place up, and says so by true, when there are as
+  // many flows as there may be and hardly any of them is ever run.
   bool count_miss() {
     if (place_.entries.size() < kMostFlows || ++place_.misses < kMostMisses * (place_.hits + 1)) return false;
     give_up(fmt::format("of {} times that it came there, in {} no flow graph held",
@@ -91,12 +92,13 @@ class Arrival {
     if (place_.trial) time(done);
     count_short(entry, done);
     vm_.check_interrupt();
-    // The instruction that the flow could not do is the interpreter's. Elsewhere other marks may stand.
+    // A flow that left at the top of the loop could not do its first instruction, so the interpreter does
+    // that one. At any other place the instruction may have a mark of its own, which is looked at first.
     return frame->place() == loop_.top ? Next::Interpret : Next::Dispatch;
   }
 
-  // The time of this run alone counts, not what comes until the loop begins again. Without a number of trips
-  // it cannot be compared with the interpreter's.
+  // The trial counts the time of this run alone, and not the time until the loop begins again. It compares
+  // times of one trip, so a loop whose number of trips is not known has no trial.
   void time(const FlowRun& done) {
     if (!done.outer_trips) {
       place_.trial.reset();

@@ -289,8 +289,8 @@ void refuse_effects(const Op& op, const Attrs& attrs) {
 
 }  // namespace
 
-// The rule is asked first, so that its own guards are known: that a result has elements, which is asked when
-// it is made, is none.
+// The rule is asked before results are made, so that the guards are those of the rule. Making a result asks
+// whether it has elements, and that answer must not become a guard of the flow.
 Tensors FlowNotes::results_of(const Op& op, Inputs inputs, const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const Tensor& each : inputs)

@@ -264,7 +264,7 @@ FlowItem FlowReader::numbers_compared(CompareOp op, FlowItem a, FlowItem b) {
   }
 }
 
-// `x is none` is the question that programs ask in loops.
+// A flow compares identities only with `none`, as programs do that keep the best value so far.
 FlowItem FlowReader::identity_compared(CompareOp op, const FlowItem& a, const FlowItem& b) {
   const bool is_identity = op == CompareOp::Is || op == CompareOp::IsNot;
   if (!is_identity || (!a.is_none() && !b.is_none()))

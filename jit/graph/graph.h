@@ -217,7 +217,8 @@ struct Graph {
   std::vector<ValueId> saved;
   std::vector<Effect> effects;
   std::vector<std::string> guards;  // in words; no part of the text, nor of equality
-  std::vector<std::string> notes;   // of passes on what they decided; likewise
+  // What passes decided, in words. It is no part of the text, nor of equality.
+  std::vector<std::string> notes;
   // What was asked of the symbols while the graph was made. The graph is right where these guards hold. They
   // are no part of the text either, nor of equality.
   std::vector<SizeGuard> size_guards;

@@ -11,8 +11,8 @@ namespace kiln::jit {
 // The interpreter has run forward, and will run backward.
 struct InterpretedApplication {
   Tensors results;
-  // From the results and a gradient of each, the gradients of the arguments, absent where there is none.
-  // `needs`: of which arguments.
+  // Takes the results and a gradient of each. Gives the gradients of the arguments; one that the function
+  // leaves out is an absent tensor. `needs`: of which arguments.
   std::function<Tensors(Inputs results, Inputs grads, const std::vector<bool>& needs)> backward;
 };
 

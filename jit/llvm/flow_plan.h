@@ -53,7 +53,8 @@ struct FlowStepPlan {
 struct FlowValuePlan {
   // Sizes and strides over symbols; of a view the offset from the first element of what it shows.
   Layout layout;
-  // A tensor without dimensions that nobody writes and whose address nobody needs: its element is a value.
+  // The tensor has no dimensions, no step writes it or shows it through a view, and no exit compares its
+  // address: its only element is kept in a register.
   bool in_register = false;
   std::string symbol;  // of an int
 };
