@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "interpreter/capture/entry.h"
-#include "interpreter/capture/flow_place.h"
+#include "interpreter/capture/flow/place.h"
 #include "interpreter/capture/own_pass.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/capture/tracer.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/compiled.h"
-#include "interpreter/capture/flow_report.h"
+#include "interpreter/capture/flow/report.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
 #include "interpreter/capture/own_pass.h"

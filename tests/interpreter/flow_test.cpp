@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "interpreter/capture/flow_entry.h"
+#include "interpreter/capture/flow/entry.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/watcher.h"
 

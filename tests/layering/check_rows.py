@@ -17,7 +17,7 @@ MAY_NAME = ("tensor/ops/", "tensor/onnx/", "tensor/core_ops.cpp", "tensor/operat
 # Words that are no ops where they stand: names of arguments, of functions and methods of the host language, of types,
 # and of what a text or an error speaks of.
 OTHER_WORDS = {
-    "interpreter/capture/flow_host.cpp": "abs max min pow shape",
+    "interpreter/capture/flow/host.cpp": "abs max min pow shape",
     "interpreter/capture/guard.cpp": "contiguous",
     "interpreter/capture/observe_call.cpp": "index",
     "interpreter/capture/observe_attributes.cpp": "shape",

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {

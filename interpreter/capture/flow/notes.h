@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "interpreter/capture/flow_value.h"
+#include "interpreter/capture/flow/value.h"
 #include "tensor/symbolic_run.h"
 
 namespace kiln::interp::capture {

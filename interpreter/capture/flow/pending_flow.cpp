@@ -1,4 +1,4 @@
-#include "interpreter/capture/pending_flow.h"
+#include "interpreter/capture/flow/pending_flow.h"
 
 #include <system_error>
 

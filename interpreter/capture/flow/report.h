@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/capture/flow_place.h"
+#include "interpreter/capture/flow/place.h"
 #include "interpreter/capture/stages.h"
 
 namespace kiln::interp::capture {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/op_entry.h"

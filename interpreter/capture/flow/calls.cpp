@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/compiled.h"
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/members.h"

@@ -1,4 +1,4 @@
-#include "interpreter/capture/flow_place.h"
+#include "interpreter/capture/flow/place.h"
 
 #include <algorithm>
 

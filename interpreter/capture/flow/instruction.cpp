@@ -1,7 +1,7 @@
 // What each instruction does with abstract values.
 #include <fmt/format.h>
 
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/vm/registers.h"
 

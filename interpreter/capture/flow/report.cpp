@@ -1,4 +1,4 @@
-#include "interpreter/capture/flow_report.h"
+#include "interpreter/capture/flow/report.h"
 
 #include <algorithm>
 

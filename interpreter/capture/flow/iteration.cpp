@@ -1,5 +1,5 @@
 // Loops: the state of an iteration in three registers, as BeginFor leaves it and NextFor steps it.
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::capture {

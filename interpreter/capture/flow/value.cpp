@@ -1,4 +1,4 @@
-#include "interpreter/capture/flow_value.h"
+#include "interpreter/capture/flow/value.h"
 
 #include <algorithm>
 

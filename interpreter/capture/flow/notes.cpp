@@ -1,4 +1,4 @@
-#include "interpreter/capture/flow_notes.h"
+#include "interpreter/capture/flow/notes.h"
 
 #include <fmt/format.h>
 

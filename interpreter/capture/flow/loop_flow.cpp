@@ -1,8 +1,8 @@
-#include "interpreter/capture/loop_flow.h"
+#include "interpreter/capture/flow/loop_flow.h"
 
 #include <fmt/format.h>
 
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "jit/graph/trace.h"
 #include "tensor/autograd.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "interpreter/capture/flow_entry.h"
-#include "interpreter/capture/pending_flow.h"
+#include "interpreter/capture/flow/entry.h"
+#include "interpreter/capture/flow/pending_flow.h"
 #include "interpreter/vm/worth.h"
 
 namespace kiln::interp::capture {

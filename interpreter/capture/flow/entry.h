@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "interpreter/capture/loop_flow.h"
+#include "interpreter/capture/flow/loop_flow.h"
 #include "interpreter/vm/vm.h"
 
 namespace kiln::interp::capture {

@@ -1,4 +1,4 @@
-#include "interpreter/capture/flow_sources.h"
+#include "interpreter/capture/flow/sources.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "interpreter/capture/flow_entry.h"
+#include "interpreter/capture/flow/entry.h"
 
 #include <algorithm>
 #include <utility>

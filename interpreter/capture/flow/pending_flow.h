@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "interpreter/capture/loop_flow.h"
+#include "interpreter/capture/flow/loop_flow.h"
 #include "tensor/detached_call.h"
 
 namespace kiln::interp::capture {

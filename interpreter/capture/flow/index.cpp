@@ -1,5 +1,5 @@
 // Items and slices of tensors, of lists of numbers and of tuples.
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "tensor/functions.h"
 #include "tensor/indexing.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "interpreter/capture/flow_sources.h"
+#include "interpreter/capture/flow/sources.h"
 #include "interpreter/vm/vm.h"
 
 namespace kiln::interp {

@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "interpreter/capture/flow_notes.h"
-#include "interpreter/capture/loop_flow.h"
+#include "interpreter/capture/flow/loop_flow.h"
+#include "interpreter/capture/flow/notes.h"
 
 namespace kiln::interp::capture {
 

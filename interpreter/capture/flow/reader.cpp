@@ -1,5 +1,5 @@
 // The ways through a loop: blocks, what registers hold where ways meet, and jumps between blocks.
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 
 #include <algorithm>
 

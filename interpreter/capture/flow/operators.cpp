@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 
-#include "interpreter/capture/flow_reader.h"
+#include "interpreter/capture/flow/reader.h"
 #include "interpreter/values/arithmetic.h"
 #include "interpreter/vm/operators.h"
 #include "tensor/op.h"
