@@ -15,6 +15,7 @@ MAY_INCLUDE = {
     "onnx": {"onnx", "jit", "dist", "tensor"},
     "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
