@@ -41,7 +41,7 @@ static void made_values(kiln_session* session) {
   kiln_value *dict = NULL, *text = NULL;
   OK(kiln_dict((const kiln_value* const*)&items[2], (const kiln_value* const*)&list, 1, &dict));
   OK(kiln_value_repr(session, dict, &text));
-  CHECK(strcmp(kiln_value_string(text, NULL), "{\"ab\": [3, 0.5, \"ab\", true, none]}") == 0);
+  CHECK(strcmp(kiln_value_string(text, NULL), "{'ab': [3, 0.5, 'ab', true, none]}") == 0);
   kiln_value* wrong = NULL;
   CHECK(refused(kiln_dict((const kiln_value* const*)&list, (const kiln_value* const*)&list, 1, &wrong),
                 KILN_ERROR_PROGRAM, "list"));
