@@ -173,7 +173,7 @@ enum { KILN_VALUE = 100, KILN_DLPACK = 101, KILN_DLPACK_VERSIONED = 102 }; /* fu
 enum { KILN_READ_ONLY = 1 }; /* of the elements of a DLPack tensor */
 
 /* The value of an argument. What it is made of becomes the library's in any case, also after an error. */
-KILN_API kiln_error *kiln_value_new(const kiln_argument *argument, kiln_value **value);
+KILN_API kiln_error* kiln_value_new(const kiln_argument* argument, kiln_value** value);
 /* Calls a function as kiln_call does. Arguments of DLPack become the library's in any case, also after an
  * error. `result` gets a none, bool, int or float in place, and of every other kind a new handle. */
 KILN_API kiln_error* kiln_invoke(kiln_session* session, const kiln_value* function,
