@@ -117,6 +117,8 @@ void suggest_tool(const CommandLine& line) {
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
 
+constexpr const char* kBuildText = "<build>";  // the program of `kiln build`
+
 std::string quoted(const std::string& text) {
   std::string made = "\"";
   for (const char c : text) made += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -128,15 +130,26 @@ std::string model_program(const std::string& path) {
   return "from onnx_command import run_file\nrun_file(" + quoted(path) + ", args)\n";
 }
 
-// Runs the program, then what makes a library of its function.
+bool is_of_program(const lang::Span& place) {
+  return place && !place.file->is_library() && place.file->name() != kBuildText;
+}
+
+// Runs the program, then what makes a library of its function. Of errors the places in the program are told.
 Result build_library(Session& session, const CommandLine& line) {
   suggest_tool(line);
   Result ran = session.eval_script(line.script);
   if (ran.status != Status::Done) return ran;
-  return session.eval_program("<build>",
-                              "import build_command\nbuild_command.build_library(" + quoted(line.entry) +
-                                  ", " + line.entry + ", " + quoted(line.script) + ", args)\n",
-                              false);
+  try {
+    session.interpreter().run(kBuildText, "import build_command\nbuild_command.build_library(" +
+                                              quoted(line.entry) + ", " + line.entry + ", " +
+                                              quoted(line.script) + ", args)\n");
+  } catch (lang::UserError& error) {
+    lang::Diagnostic& told = error.diagnostic();
+    std::erase_if(told.labels, [](const lang::Label& each) { return !is_of_program(each.span); });
+    std::erase_if(told.trace, [](const lang::Frame& each) { return !is_of_program(each.span); });
+    throw;
+  }
+  return ran;
 }
 
 Result run_program(Session& session, const CommandLine& line) {
