@@ -11,7 +11,8 @@
 
 namespace kiln {
 
-double fourier_factor(const std::string& norm, bool inverse, std::int64_t n) {
+double fourier_factor(const Attrs& attrs, bool inverse, std::int64_t n) {
+  const auto& norm = attrs.get<std::string>("norm");
   const auto count = static_cast<double>(n);
   if (norm == "ortho") return 1 / std::sqrt(count);
   return (norm == "forward") != inverse ? 1 / count : 1;

@@ -8,9 +8,9 @@
 
 namespace kiln {
 
-// By what a transform of n numbers is multiplied: "backward" is 1/n for the inverse, "forward" 1/n for the
-// other, "ortho" 1/sqrt(n) for both, and 1 else.
-double fourier_factor(const std::string& norm, bool inverse, std::int64_t n);
+// By what a row multiplies a transform of n numbers, by its attribute `norm`: "backward" is 1/n for the
+// inverse, "forward" 1/n for the other, "ortho" 1/sqrt(n) for both, and 1 else.
+double fourier_factor(const Attrs& attrs, bool inverse, std::int64_t n);
 
 namespace ops {
 

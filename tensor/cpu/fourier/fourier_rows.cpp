@@ -19,7 +19,7 @@ void dft(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&)
   if (outputs[0].numel() == 0) return;
   const bool inverse = attrs.get<bool>("inverse");
   const std::int64_t n = inputs[0].size(inputs[0].rank() - 2), count = outputs[0].numel().fixed() / (2 * n);
-  const double factor = fourier_factor(attrs.get<std::string>("norm"), inverse, n);
+  const double factor = fourier_factor(attrs, inverse, n);
   of_dense(inputs[0], [&]<class T>(const Tensor& x) {
     transform(*fourier_plan<T>(n),
               FourierLines<T>{x.data<T>(), 2 * n, outputs[0].writable<T>(), 2 * n, count}, inverse,
@@ -30,8 +30,7 @@ void dft(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&)
 template <class T>
 RealLines<T> lines_of(std::int64_t n, const Tensor& real, const Attrs& attrs, bool inverse,
                       std::string_view weight) {
-  return {n, real.numel().fixed() / n,
-          static_cast<T>(fourier_factor(attrs.get<std::string>("norm"), inverse, n)),
+  return {n, real.numel().fixed() / n, static_cast<T>(fourier_factor(attrs, inverse, n)),
           attrs.get<bool>(weight)};
 }
 void rdft(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
