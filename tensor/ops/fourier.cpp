@@ -28,6 +28,13 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 // ---- Types ----
 
+void check_norm(const Attrs& attrs) {
+  const auto& norm = attrs.get<std::string>("norm");
+  if (norm == "backward" || norm == "ortho" || norm == "forward") return;
+  throw OpError(ErrorKind::Value,
+                fmt::format("{}: norm is \"backward\", \"ortho\" or \"forward\", not \"{}\"",
+                            attrs.op()->name(), norm));
+}
 // Throws unless it holds lines of pairs; gives how many pairs a line has.
 Dim need_pairs(const TensorType& x, const Attrs& attrs) {
   linalg::need_real(x, attrs);
@@ -45,6 +52,7 @@ Dim need_pairs(const TensorType& x, const Attrs& attrs) {
 }
 
 std::vector<TensorType> dft_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_norm(attrs);
   if (need_pairs(inputs[0], attrs) < 1) refuse_length(inputs[0], attrs, "has no numbers to transform");
   return {rules::with_dtype(inputs[0], inputs[0].dtype)};
 }
@@ -52,6 +60,7 @@ std::vector<TensorType> dft_infer(std::span<const TensorType> inputs, const Attr
 Dim frequencies_of(Dim n) { return floor_div(n, 2) + 1; }
 
 std::vector<TensorType> rdft_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_norm(attrs);
   linalg::need_real(inputs[0], attrs);
   Dims sizes = inputs[0].sizes;
   if (sizes.empty()) refuse_length(inputs[0], attrs, "has no dimension to transform");
@@ -62,6 +71,7 @@ std::vector<TensorType> rdft_infer(std::span<const TensorType> inputs, const Att
 }
 
 std::vector<TensorType> irdft_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  check_norm(attrs);
   const Dim count = need_pairs(inputs[0], attrs), n = attrs.get<Dim>("n");
   if (n < 1) {
     throw OpError(ErrorKind::Value, fmt::format("irdft: n is {}, a result has at least one number", n));
