@@ -23,7 +23,7 @@ FOLDERS = {
     "dist": ["transport", "algorithms", "cards", "controller", "launch"],
     "jit": ["graph", "passes", "trace", "autodiff", "loops", "flow", "llvm", "cpu", "cuda", "runtime", "pipeline"],
     "onnx": ["proto", "export", "import"],
-    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
+    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "fourier", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
 }
 # Files beside the folders that belong to one of them.
