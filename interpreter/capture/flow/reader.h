@@ -42,6 +42,12 @@ struct FlowKnowledge {
   std::map<std::size_t, std::string> calls_apart;            // by instruction of the loop's frame
 };
 
+// The reason of the exit behind the last iteration.
+inline constexpr const char* kLoopIsDone = "the loop is done";
+
+// The row of the table that an operator on tensors is. Throws Unsupported where there is none.
+const Op& operator_row(std::string_view spelling, int operands);
+
 // A register as the program calls it; "a value" of one that is no variable.
 std::string text_of_register_in(const Code& code, std::uint32_t r);
 
