@@ -41,7 +41,11 @@ void FlowReader::call(std::uint32_t base, std::uint32_t count, const std::vector
 void FlowReader::call_function(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
                                const std::vector<std::string_view>& names) {
   if (!callee.is(Kind::Known)) throw Unsupported{"a call of " + text_of(callee)};
-  inputs_.expect_same(callee);
+  if (callee.known.is(Tag::Function)) {
+    inputs_.expect_code(callee);
+  } else {
+    inputs_.expect_same(callee);
+  }
   switch (callee.known.tag()) {
     case Tag::Function:
       if (!names.empty()) throw Unsupported{"a function of the program is called with names"};
@@ -87,13 +91,9 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
   if (receiver.is(Kind::Known) && receiver.known.is(Tag::Instance)) {
     const Instance& instance = receiver.known.as<Instance>();
     const Value* method = instance.struct_type().method(site.name);
-    if (method == nullptr || receiver.known.as<Instance>().find(site.name) != nullptr || receiver.source < 0)
+    if (method == nullptr || receiver.known.as<Instance>().find(site.name) != nullptr)
       throw Unsupported{fmt::format("a call of `{}`", site.name)};
-    Guard guard;
-    guard.kind = Guard::Kind::Struct;
-    guard.source = receiver.source;
-    guard.value = instance.type;
-    inputs_.guard(std::move(guard));
+    struct_source(receiver);
     return call_function(base, FlowItem::at(*method, -1), std::move(arguments), names);
   }
   if (const auto function = scope_function(site))
@@ -103,22 +103,22 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
 
 // A function of the module or of the prelude, where a receiver has no method of that name.
 std::optional<FlowItem> FlowReader::scope_function(const Site& site) {
-  const Function& function =
-      state_.in_call() ? frame().function.known.as<Function>() : *entry_frame_.function;
-  Module& module = function.module.as<Module>();
   if (site.local >= 0) return std::nullopt;
-  const Value& value = module.slots[site.module_slot];
-  Source source;
-  source.kind = Source::Kind::Slot;
-  source.key = Value(static_cast<Object*>(&module));
-  source.number = site.module_slot;
-  source.text = std::string(site.name);
-  const SourceId id = inputs_.add_source(std::move(source));
-  if (!value.is_unset()) return FlowItem::at(value, id);
+  const FlowVariable variable =
+      slot(function().module.as<Module>(), static_cast<std::uint32_t>(site.module_slot));
+  const FlowItem value = value_of(variable);
+  if (!value.known.is_unset()) return value;
   const Value* found = vm_.find_prelude(site.name);
   if (found == nullptr) return std::nullopt;
-  inputs_.expect_equal(value, id);
+  inputs_.expect_same(value);
   return FlowItem::at(*found, -1);
+}
+
+FlowItem FlowReader::default_of(const FlowItem& callee, std::size_t number) {
+  const Value& value = callee.known.as<Function>().defaults[number];
+  if (callee.source < 0) return FlowItem::constant(value);
+  return FlowItem::at(value, inputs_.part(callee.source, Source::Kind::Default,
+                                          static_cast<std::int64_t>(number), "'s default"));
 }
 
 void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) {
@@ -129,8 +129,7 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
     const auto apart = knowledge_.calls_apart.find(frame().pc);
     if (apart != knowledge_.calls_apart.end())
       throw Unsupported{"in a call of " + text + ", " + apart->second};
-    if (!can_leave(frame().pc, frame().registers))
-      throw Unsupported{text + " is called within an expression"};
+    if (!can_leave(resume_of(state_))) throw Unsupported{text + " is called within an expression"};
   }
   if (code.never_compiled) throw Unsupported{text + " is marked @eager"};
   if (code.compiled && !CompileOptions().compiles_like(code.compiled->options))
@@ -145,7 +144,7 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
                     arguments.size() + function.defaults.size() >= arity && !code.is_init && !code.is_whole;
   if (!fits) throw Unsupported{text + " is called in a way that needs binding"};
   for (std::size_t k = arguments.size(); k < arity; ++k)
-    arguments.push_back(FlowItem::constant(function.defaults[k - (arity - function.defaults.size())]));
+    arguments.push_back(default_of(callee, k - (arity - function.defaults.size())));
   FlowFrame inner;
   inner.code = &code;
   inner.function = callee;
@@ -155,6 +154,7 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
   if (!state_.in_call()) {
     state_.wrote = false;
     state_.fresh_since = notes_.now();
+    state_.variables_before = state_.variables;
   }
   state_.frames.push_back(std::move(inner));
 }
@@ -168,6 +168,7 @@ void FlowReader::return_value(FlowItem value) {
   if (!state_.in_call()) {
     if (state_.wrote) replay_.reset();
     state_.wrote = false;
+    state_.variables_before.clear();
   }
   // A function with several ways goes on in one.
   if (place_->entry.frames.size() > state_.frames.size()) go_to(frame().pc);

@@ -31,8 +31,8 @@ void FlowReader::place_instruction() {
     notes_.begin_instruction(state_.fresh_since);
     return;
   }
-  if (can_leave(frame().pc, frame().registers)) {
-    replay_ = Replay{frame().pc, frame().registers, {}};
+  if (can_leave(resume_of(state_))) {
+    replay_ = Replay{frame().pc, frame().registers, state_.variables};
     notes_.begin_instruction(notes_.now());
   } else if (notes_.wrote()) {
     replay_.reset();
@@ -80,7 +80,7 @@ void FlowReader::instruction() {
   const std::size_t depth = state_.frames.size();
   const std::size_t pc = frame().pc;
   const bool is_known =
-      load() || look_up_variable() || operate() || compare_and_jump() || jump() || collect() || access();
+      load() || use_variable() || operate() || compare_and_jump() || jump() || collect() || access();
   if (!is_known) throw Unsupported{first_line(frame().code->span(frame().pc)) + " cannot be part of it"};
   // Calls and returns say themselves where they go on.
   if (!ended_ && state_.frames.size() == depth && frame().pc == pc) ++frame().pc;
@@ -178,7 +178,8 @@ bool FlowReader::access() {
       return true;
     }
     case Opcode::SetAttribute:
-      throw Unsupported{first_line(frame().code->span(frame().pc)) + " is assigned"};
+      set_attribute(reg(i.a), frame().code->sites[i.c].name, reg(i.b));
+      return true;
     case Opcode::GetAttribute:
       reg(i.a) = attribute(reg(i.b), frame().code->sites[i.c]);
       return true;

@@ -25,6 +25,9 @@ std::string FlowReader::key_of(const FlowState& state) const {
     key += fmt::format("/{}:{}", static_cast<const void*>(each.code), each.pc);
     for (const FlowItem& item : each.registers) key += "," + signature_of(item);
   }
+  key += "/";
+  for (const FlowItem& each : state.variables) key += "," + signature_of(each);
+  for (const FlowItem& each : state.variables_before) key += "," + signature_of(each);
   return key;
 }
 
@@ -39,21 +42,30 @@ void FlowReader::forget_dead(FlowState& state) const {
 
 std::vector<FlowItem*> FlowReader::leaves_of(FlowState& state) const {
   std::vector<FlowItem*> leaves;
-  for (FlowFrame& each : state.frames) {
-    for (FlowItem& item : each.registers) each_leaf(item, [&](FlowItem& leaf) { leaves.push_back(&leaf); });
-  }
+  const auto add = [&leaves](std::vector<FlowItem>& items) {
+    for (FlowItem& item : items) each_leaf(item, [&](FlowItem& leaf) { leaves.push_back(&leaf); });
+  };
+  for (FlowFrame& each : state.frames) add(each.registers);
+  add(state.variables);
+  add(state.variables_before);
   return leaves;
 }
 
 std::string FlowReader::name_of_leaf(const FlowState& state, std::size_t leaf) const {
   std::size_t k = 0;
+  const auto is_within = [&](FlowItem item) {
+    const std::size_t first = k;
+    each_leaf(item, [&k](FlowItem&) { ++k; });
+    return first <= leaf && leaf < k;
+  };
   for (const FlowFrame& each : state.frames) {
     for (std::uint32_t r = 0; r < each.registers.size(); ++r) {
-      FlowItem item = each.registers[r];
-      std::size_t count = 0;
-      each_leaf(item, [&count](FlowItem&) { ++count; });
-      if (leaf < k + count) return text_of_register_in(*each.code, r);
-      k += count;
+      if (is_within(each.registers[r])) return text_of_register_in(*each.code, r);
+    }
+  }
+  for (const auto* variables : {&state.variables, &state.variables_before}) {
+    for (std::size_t v = 0; v < variables->size(); ++v) {
+      if (is_within((*variables)[v])) return flow_.sources[knowledge_.assigned[v].source].text;
     }
   }
   return {};

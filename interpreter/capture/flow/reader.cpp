@@ -54,6 +54,9 @@ bool FlowReader::read() {
   notes_.begin_block();
   FlowState state;
   state.frames.push_back(std::move(frame));
+  for (const FlowVariable& each : knowledge_.assigned)
+    state.variables.push_back(FlowItem::at(each.now, each.source));
+  entry_variables_ = state.variables;
   connect(0, false, std::move(state));
   for (;;) {
     Place* next = nullptr;
@@ -146,6 +149,7 @@ void FlowReader::finish_arguments(Place& place) {
 
 void FlowReader::finish() {
   for (Place& each : places_) finish_arguments(each);
+  if (!knowledge_.assigned.empty()) inputs_.expect_owners_apart();
   flow_.graph = std::make_shared<const jit::FlowGraph>(std::move(notes_.graph()));
 }
 
