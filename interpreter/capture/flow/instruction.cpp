@@ -192,6 +192,12 @@ bool FlowReader::access() {
     case Opcode::CallMethod:
       method_call(i.a, i.b, frame().code->sites[i.c], {});
       return true;
+    case Opcode::CheckArguments:
+      check_arguments();
+      return true;
+    case Opcode::CheckResult:
+      check_result(reg(i.a));
+      return true;
     case Opcode::CallMethodSpread: {
       const CallShape& shape = frame().code->shapes[i.c];
       method_call(i.a, i.b, frame().code->sites[shape.site], names_of(shape));

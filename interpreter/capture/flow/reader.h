@@ -62,6 +62,8 @@ const Op& operator_row(std::string_view spelling, int operands);
 std::string text_of_register_in(const Code& code, std::uint32_t r);
 
 class NumbersByPlace;
+class SignatureSizes;
+struct SizeQuestions;
 
 class FlowReader {
  public:
@@ -160,6 +162,14 @@ class FlowReader {
   FlowItem value_of(const FlowVariable& variable);
   void assign(const FlowVariable& variable, const FlowItem& value);
   FlowItem module_variable(std::uint32_t number, std::string_view name);
+
+  // ---- Annotated signatures (signature.cpp) ----
+  void check_arguments();
+  void check_result(const FlowItem& result);
+  void check_annotated(SignatureSizes& sizes, const lang::Annotation& annotation, const FlowItem& item,
+                       std::string_view of);
+  SizeQuestions size_questions();
+  Value example(const FlowItem& item);
 
   // ---- Fields (fields.cpp) ----
   std::optional<FlowVariable> field(const FlowItem& object, std::string_view name);

@@ -182,6 +182,15 @@ void FlowSources::expect_same(const FlowItem& known) {
   this->guard(std::move(guard));
 }
 
+void FlowSources::expect_type(const FlowItem& known) {
+  if (known.source < 0) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Tag;
+  guard.source = known.source;
+  guard.value = known.known;
+  this->guard(std::move(guard));
+}
+
 void FlowSources::expect_code(const FlowItem& known) {
   if (known.source < 0) return;
   Guard guard;

@@ -39,6 +39,8 @@ class FlowSources {
   void guard(Guard guard);
   // What is known of the value is used.
   void expect_same(const FlowItem& known);
+  // The type of a known value is used.
+  void expect_type(const FlowItem& known);
   // The body of a known function is used, and what it captures by its source.
   void expect_code(const FlowItem& known);
   void expect_equal(const Value& value, SourceId source);
