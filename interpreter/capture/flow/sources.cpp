@@ -105,15 +105,40 @@ FlowItem FlowSources::input(const Value& value, SourceId source) {
   if (value.is(Tag::Int) && source == left_) return find(Input::Kind::Left, value, next_);
   if (value.is_number()) return find(Input::Kind::Number, value, source);
   check_tensor(value.tensor(), flow_.sources[source].text);
-  const auto [known, is_new] = by_tensor_.try_emplace(value.tensor_impl(), source);
-  if (!is_new && known->second != source) {
-    Guard guard;
-    guard.kind = Guard::Kind::Same;
-    guard.source = source;
-    guard.other = known->second;
-    this->guard(std::move(guard));
+  const SourceId first = by_tensor_.try_emplace(value.tensor_impl(), source).first->second;
+  expect_one(source, first);
+  return find(Input::Kind::Tensor, value, first);
+}
+
+// Two sources show one object.
+void FlowSources::expect_one(SourceId source, SourceId first) {
+  if (source == first) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Same;
+  guard.source = source;
+  guard.other = first;
+  this->guard(std::move(guard));
+}
+
+SourceId FlowSources::owner(const Value& object, SourceId source) {
+  if (source < 0) {
+    Source constant;
+    constant.key = object;
+    constant.text = describe(object);
+    source = add_source(std::move(constant));
   }
-  return find(Input::Kind::Tensor, value, known->second);
+  const SourceId first = by_owner_.try_emplace(object.object(), source).first->second;
+  expect_one(source, first);
+  return first;
+}
+
+void FlowSources::expect_owners_apart() {
+  Guard guard;
+  guard.kind = Guard::Kind::Apart;
+  for (const auto& [object, source] : by_owner_) guard.members.push_back(source);
+  if (guard.members.size() < 2) return;
+  std::sort(guard.members.begin(), guard.members.end());
+  this->guard(std::move(guard));
 }
 
 FlowItem FlowSources::numbers(const Value& list, SourceId source) {
@@ -150,7 +175,26 @@ void FlowSources::expect_same(const FlowItem& known) {
   if (known.source < 0) return;
   if (!known.known.is_counted()) return expect_equal(known.known, known.source);
   Guard guard;
-  guard.kind = known.known.is(Tag::Str) ? Guard::Kind::Equal : Guard::Kind::Identical;
+  const bool is_plain = known.known.is(Tag::Str) || known.known.is(Tag::Range);
+  guard.kind = is_plain ? Guard::Kind::Equal : Guard::Kind::Identical;
+  guard.source = known.source;
+  guard.value = known.known;
+  this->guard(std::move(guard));
+}
+
+void FlowSources::expect_type(const FlowItem& known) {
+  if (known.source < 0) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Tag;
+  guard.source = known.source;
+  guard.value = known.known;
+  this->guard(std::move(guard));
+}
+
+void FlowSources::expect_code(const FlowItem& known) {
+  if (known.source < 0) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Code;
   guard.source = known.source;
   guard.value = known.known;
   this->guard(std::move(guard));
