@@ -227,6 +227,21 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
   return true;
 }
 
+// Of a loop that begins to be unrolled, which is done for one number of iterations. False where that changes
+// with each trip of a loop around it, so that capture ends.
+bool Tracer::fix_range(const Frame& frame, const Loop& loop) {
+  const std::size_t step = loop.end - 1;
+  if (frame.code->opcode_at(step) != Opcode::NextFor) return true;
+  const Value* const state = frame.base + frame.code->instructions[step].a;
+  if (shadow(state) < 0 && shadow(state + 1) < 0) return true;
+  if (varying_.in_loop) {
+    stop("a number that changes with each trip is needed as it is");
+    return false;
+  }
+  for (const Value* r : {state, state + 1}) fix_register(r);
+  return true;
+}
+
 void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
   const LoopFlow& flow = *made.flow;
   const jit::LoopFunction& function = *jit::loop_function(*made.op);

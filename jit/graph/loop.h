@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor/op.h"
+#include "jit/graph/graph.h"
 
 namespace kiln::jit {
 
@@ -29,6 +29,8 @@ std::shared_ptr<const Op> make_loop_op(LoopFunction function);
 const LoopFunction* loop_function(const Op& op);
 // What keeps the op alive; null for all other ops.
 std::shared_ptr<const Op> owner_of_loop(const Op& op);
+// The loops among the nodes of a graph, in order, each once.
+std::vector<const Op*> loop_ops(const Graph& graph);
 // Are both loops, of one name, with equal flows and results?
 bool is_same_loop(const Op& a, const Op& b);
 // The flow graph of a loop's op as text.

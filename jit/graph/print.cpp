@@ -271,21 +271,6 @@ std::string alone(const Graph& graph) {
 
 }  // namespace
 
-namespace {
-
-// The flow graphs of the loops, each once.
-std::string loops_text(const Graph& graph) {
-  std::string text;
-  std::set<const Op*> printed;
-  for (const Node& node : graph.nodes) {
-    if (node.is_constant() || loop_function(*node.op) == nullptr || !printed.insert(node.op).second) continue;
-    text += loop_text(*node.op);
-  }
-  return text;
-}
-
-}  // namespace
-
 std::string print_graph(const Graph& graph) {
   std::string text;
   std::set<std::string_view> printed;
@@ -295,7 +280,9 @@ std::string print_graph(const Graph& graph) {
     text += alone(function.forward);
     if (function.backward) text += alone(*function.backward);
   }
-  return text + alone(graph) + loops_text(graph);
+  text += alone(graph);
+  for (const Op* op : loop_ops(graph)) text += loop_text(*op);
+  return text;
 }
 
 }  // namespace kiln::jit

@@ -157,7 +157,8 @@ std::shared_ptr<const Op> make_loop_op(LoopFunction function) {
          .batch = run_batched,
          .lowering = Lowering::Library,
          .effects = kMayFail,
-         .outputs = static_cast<int>(function.written.size() + function.given.size())};
+         .outputs = static_cast<int>(function.written.size() + function.given.size()),
+         .onnx = OnnxRule::none("the loop of a program is not written as operators")};
   return std::make_shared<const LoopOp>(row, std::move(function));
 }
 
@@ -165,6 +166,15 @@ const LoopFunction* loop_function(const Op& op) { return op.call == run_loop ? &
 
 std::shared_ptr<const Op> owner_of_loop(const Op& op) {
   return op.call == run_loop ? loop(op).shared_from_this() : nullptr;
+}
+
+std::vector<const Op*> loop_ops(const Graph& graph) {
+  std::vector<const Op*> found;
+  for (const Node& node : graph.nodes) {
+    const bool is_new = std::find(found.begin(), found.end(), node.op) == found.end();
+    if (!node.is_constant() && is_new && loop_function(*node.op) != nullptr) found.push_back(node.op);
+  }
+  return found;
 }
 
 bool is_same_loop(const Op& a, const Op& b) {
