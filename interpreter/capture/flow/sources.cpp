@@ -62,12 +62,15 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   guard.tensor.same_strides = !x.is_contiguous();
   jit::Type type{x.dtype(), x.device(), {}, false, std::nullopt};
   for (int d = 0; d < x.rank(); ++d) {
-    const Dim size = this->size(notes, x.size(d).known(), entry.source, d);
+    const Dim size = this->size(notes, now(x.size(d)), entry.source, d);
     type.sizes.push_back(size);
-    const auto known = symbols_.find(x.size(d).known());
+    const auto known = symbols_.find(now(x.size(d)));
     guard.tensor.symbols.push_back(size.is_known() ? -1 : static_cast<int>(known->second));
   }
-  if (!x.is_contiguous()) type.strides = x.strides();
+  if (!x.is_contiguous()) {
+    type.strides = x.strides();
+    for (Dim& each : *type.strides) each = now(each);
+  }
   this->guard(std::move(guard));
   return FlowItem::of(notes.add_tensor(type, entry.name));
 }

@@ -14,7 +14,7 @@ struct ReadAgain {};
 
 class FlowSources {
  public:
-  explicit FlowSources(LoopFlow& flow) : flow_(flow) {}
+  explicit FlowSources(LoopFlow& flow) : flow_(flow), outer_(SizeScope::current()) {}
 
   // The range that the loop goes over: where its next item is found, and how many follow.
   void set_own_range(SourceId next, SourceId left) {
@@ -61,9 +61,11 @@ class FlowSources {
   void begin(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
+  std::int64_t now(Dim size) const { return size.is_known() ? size.known() : outer_->hint(size); }
   Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
 
   LoopFlow& flow_;
+  const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
   FlowNotes* notes_ = nullptr;
   bool found_new_ = false;
   SourceId next_ = -1, left_ = -1;
