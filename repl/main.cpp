@@ -16,6 +16,7 @@
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
+#include "repl/init_file.h"
 #include "repl/interrupt.h"
 #include "repl/kept_settings.h"
 #include "repl/options.h"
