@@ -97,16 +97,11 @@ const Value* value_of(const LoopFlow& loop, const Input& input, const Frame& fra
 
 // Code of the flow that runs at this place already.
 std::shared_ptr<jit::RunnableFlow> known_code(const FlowPlace* place, const jit::FlowGraph& graph) {
-  const auto text = [](jit::FlowGraph flow) {
-    for (auto& [symbol, hint] : flow.hints) hint = 0;
-    return jit::to_string(flow);
-  };
   if (place == nullptr) return nullptr;
-  const std::string wanted = text(graph);
-  for (const auto& each : place->entries) {
-    if (text(*each->loop.graph) == wanted) return each->run;
-  }
-  return nullptr;
+  const auto found = std::find_if(place->entries.begin(), place->entries.end(), [&](const auto& each) {
+    return jit::is_same_flow(*each->loop.graph, graph);
+  });
+  return found == place->entries.end() ? nullptr : (*found)->run;
 }
 
 }  // namespace
