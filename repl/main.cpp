@@ -28,8 +28,8 @@
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
-#include "tensor/cuda/program.h"
 #include "tensor/detached_call.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
@@ -156,7 +156,7 @@ int run_session(const CommandLine& line) {
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  cuda::use_code_store({jit::cached_code, jit::keep_code});
+  use_code_store({jit::cached_code, jit::keep_code});
   Session::Options options = session_options(line, prompt && terminal);
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
