@@ -59,7 +59,7 @@ TEST_CASE("rows, pairs and numbered items are steps of flows", "[interp][flow]")
   check_same(
       "fn main() { s = 0; for i in range(9) { for d in (-1, 0, 1) { for e in [2, 5] { s = s * 3 % 1009 + d * "
       "e } } }; return s }",
-      50);
+      30);
   check_same(
       "fn main() { m = arange(12.0).view(4, 3); s = 0.0; for i in range(9) { for row in m { for j, x in "
       "enumerate(row) { s += x.item() * j } } }; return s }",
@@ -79,7 +79,7 @@ TEST_CASE("annotations are checked in flows", "[interp][flow]") {
       "fn f(x: f32[n], k: int) -> f32[n] { y = x.clone(); for i in range(n) { y[i] = x[(i + k) % n] }; "
       "return y }\n"
       "fn main() { x = arange(5.0); for i in range(20) { x = f(x, i) * 0.5 + i }; return x }",
-      50);
+      30);
   check_same(
       "fn f(k: int) { return k * 2 }\nfn main() { s = 0; for i in range(40) { s += f(i if i < 20 else 0.5) "
       "}; return s }",
