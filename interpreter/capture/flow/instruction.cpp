@@ -180,7 +180,7 @@ bool FlowReader::access() {
       return true;
     case Opcode::SetIndexBack: {
       const FlowItem object = forced(reg(i.a)), changed = forced(reg(i.c));
-      if (object.is(FlowItem::Kind::Known) && !changed.is(FlowItem::Kind::Tensor)) {
+      if (object.is(FlowItem::Kind::Known)) {
         set_index(object, reg(i.b), changed);
         return true;
       }
