@@ -143,15 +143,35 @@ void FlowEmitter::defer(const FlowStep& step, const FlowStepPlan& plan) {
   tensors_[static_cast<std::size_t>(id)] = std::move(made);
 }
 
-// Operands that were left to the step are in memory afterwards. Gives whether there are any.
-bool FlowEmitter::compute_deferred(const FlowRow& row) {
-  bool is_any = false;
+// Operands that were left to the step are in memory afterwards.
+void FlowEmitter::call_deferred(const FlowRow& row) {
   for (const FlowTensor& each : row.operands) {
     if (!each.deferred) continue;
-    emit_in_memory(each.deferred->step, each.deferred->plan);
-    is_any = true;
+    const FlowRow& left = *each.deferred;
+    call_deferred(left);
+    const std::vector<llvm::Value*> slots{choose_slot(left.plan.memory[0])};
+    emit_call(left.step, left.plan, slots);
+    const ValueId id = left.step.node.outputs[0];
+    tensors_[static_cast<std::size_t>(id)] = described(id);
+    tensors_[static_cast<std::size_t>(id)].base = slot_field(slots[0], 0, pointer_);
   }
-  return is_any;
+}
+
+// Where the target shares memory with what is read, all is computed in memory apart and then copied.
+void FlowEmitter::emit_write(const FlowRow& row) {
+  const auto compute_apart = [&] {
+    FlowRow apart = row;
+    apart.result.offset = int_value(0);
+    llvm::Value* stride = int_value(1);
+    for (std::size_t dim = row.result.rank(); dim-- > 0;) {
+      apart.result.strides[dim] = stride;
+      stride = size_product(row.result.sizes[dim], stride);
+    }
+    apart.result.base = room_for(apart.result, int_value(row.plan.apart), row.step.exit);
+    emit_loop(apart);
+    copy_elements(*this, apart.result, row.result);
+  };
+  either(is_in_order(row), [&] { emit_loop(row); }, compute_apart);
 }
 
 void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan) {
@@ -163,22 +183,19 @@ void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan)
   llvm::Value* const is_loop = plan.kind == FlowStepPlan::Kind::Call ? nullptr : fits(row);
   const bool keeps_element = is_loop != nullptr && !writes && plan_.value(step.node.outputs[0]).in_register;
   llvm::Value* const place = keeps_element ? stack(element_type(row.result.dtype)) : nullptr;
-  const auto make_loop = [&](FlowRow& made) {
-    if (!writes) made.result.base = keeps_element ? place : room_for(made.result, slots[0], step.exit);
-    emit_loop(made);
+  const auto make_loop = [&] {
+    if (writes) return emit_write(row);
+    row.result.base = keeps_element ? place : room_for(row.result, slots[0], step.exit);
+    emit_loop(row);
   };
   const auto make_call = [&] {
+    call_deferred(row);
     emit_call(step, plan, slots);
     if (!keeps_element) return;
     row.result.base = slot_field(slots[0], 0, pointer_);
     build_.CreateStore(load(row.result), place);
   };
-  const auto make_apart = [&] {
-    if (!compute_deferred(row)) return make_call();
-    FlowRow apart = row_of(step, plan);
-    either(fits(apart), [&] { make_loop(apart); }, make_call);
-  };
-  either(is_loop, [&] { make_loop(row); }, make_apart);
+  either(is_loop, make_loop, make_call);
   for (std::size_t k = 0; k < step.node.outputs.size(); ++k) {
     const ValueId id = step.node.outputs[k];
     FlowTensor made = writes ? row.operands[0] : described(id);

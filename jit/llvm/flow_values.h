@@ -133,7 +133,8 @@ class FlowEmitter {
   void emit_in_memory(const FlowStep& step, const FlowStepPlan& plan);
   FlowRow row_of(const FlowStep& step, const FlowStepPlan& plan);
   void defer(const FlowStep& step, const FlowStepPlan& plan);
-  bool compute_deferred(const FlowRow& row);
+  void call_deferred(const FlowRow& row);
+  void emit_write(const FlowRow& row);
   void emit_call(const FlowStep& step, const FlowStepPlan& plan, std::span<llvm::Value* const> slots);
   llvm::Value* choose_slot(const FlowMemory& memory);
   llvm::Value* slot_field(llvm::Value* slot, std::uint64_t field, llvm::Type* type);
