@@ -1,6 +1,8 @@
 // What each step of a flow becomes: numbers, addresses, elements, loops and calls of kernels.
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "jit/llvm/flow_numbers.h"
 #include "jit/llvm/flow_rows.h"
 #include "jit/llvm/flow_values.h"
@@ -143,18 +145,14 @@ void FlowEmitter::defer(const FlowStep& step, const FlowStepPlan& plan) {
   tensors_[static_cast<std::size_t>(id)] = std::move(made);
 }
 
-// Operands that were left to the step are in memory afterwards.
-void FlowEmitter::call_deferred(const FlowRow& row) {
-  for (const FlowTensor& each : row.operands) {
-    if (!each.deferred) continue;
-    const FlowRow& left = *each.deferred;
-    call_deferred(left);
-    const std::vector<llvm::Value*> slots{choose_slot(left.plan.memory[0])};
-    emit_call(left.step, left.plan, slots);
-    const ValueId id = left.step.node.outputs[0];
-    tensors_[static_cast<std::size_t>(id)] = described(id);
-    tensors_[static_cast<std::size_t>(id)].base = slot_field(slots[0], 0, pointer_);
-  }
+// The tensor, whose elements are computed now by calls if that was left to its reader.
+FlowTensor FlowEmitter::in_memory(const FlowTensor& x) {
+  if (!x.deferred) return x;
+  const std::vector<llvm::Value*> slots{choose_slot(x.deferred->plan.memory[0])};
+  emit_call(*x.deferred, slots);
+  FlowTensor made = described(x.deferred->step.node.outputs[0]);
+  made.base = slot_field(slots[0], 0, pointer_);
+  return made;
 }
 
 // Where the target shares memory with what is read, all is computed in memory apart and then copied.
@@ -189,8 +187,7 @@ void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan)
     emit_loop(row);
   };
   const auto make_call = [&] {
-    call_deferred(row);
-    emit_call(step, plan, slots);
+    emit_call(row, slots);
     if (!keeps_element) return;
     row.result.base = slot_field(slots[0], 0, pointer_);
     build_.CreateStore(load(row.result), place);
@@ -228,16 +225,20 @@ void FlowEmitter::either(llvm::Value* condition, const std::function<void()>& th
   build_.SetInsertPoint(done);
 }
 
-void FlowEmitter::emit_call(const FlowStep& step, const FlowStepPlan& plan,
-                            std::span<llvm::Value* const> slots) {
+void FlowEmitter::emit_call(const FlowRow& row, std::span<llvm::Value* const> slots) {
+  std::vector<FlowTensor> operands;  // first, since these are calls, too
+  for (const FlowTensor& each : row.operands) operands.push_back(in_memory(each));
   std::size_t place = 0;
-  for (const Operand& each : step.node.operands) {
-    for (llvm::Value* const word : outside_words(each)) set_word(words_, place++, word);
+  const auto put = [&](llvm::Value* word) { set_word(words_, place++, word); };
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Operand& operand = row.step.node.operands[k];
+    const Words words = is_tensor(operand) ? outside_words(operands[k]) : outside_words(operand);
+    std::for_each(words.begin(), words.end(), put);
   }
-  for (const std::string& each : plan.symbols) set_word(words_, place++, symbols_.at(each));
-  for (llvm::Value* const each : slots) set_word(words_, place++, each);
-  llvm::Value* const ran = ask(kFlowCall, std::vector<llvm::Value*>{int_value(plan.call)});
-  leave_if(build_.CreateIsNull(ran), step.exit);
+  for (const std::string& each : row.plan.symbols) put(symbols_.at(each));
+  std::for_each(slots.begin(), slots.end(), put);
+  llvm::Value* const ran = ask(kFlowCall, std::vector<llvm::Value*>{int_value(row.plan.call)});
+  leave_if(build_.CreateIsNull(ran), row.step.exit);
 }
 
 // ---- Memory of results ----
