@@ -10,7 +10,6 @@ namespace kiln::editor {
 
 using lang::as;
 using lang::ExprKind;
-using lang::Place;
 using lang::StmtKind;
 using lang::Tok;
 
@@ -195,16 +194,16 @@ Symbol* SymbolCollector::find(const lang::Binding& binding, std::string_view nam
   std::size_t level = around_.size() - 1;
   std::uint32_t slot = binding.slot;
   switch (binding.place) {
-    case Place::Unresolved:
+    case lang::Place::Unresolved:
       return nullptr;
-    case Place::Global:
+    case lang::Place::Global:
       key.second = name;
       break;
-    case Place::Local:
-    case Place::Cell:
+    case lang::Place::Local:
+    case lang::Place::Cell:
       key.first = {around_[level], slot};
       break;
-    case Place::Capture:
+    case lang::Place::Capture:
       for (;; --level) {
         if (level == 0 || slot >= around_[level]->captures.size()) return nullptr;
         const lang::CaptureSource& source = around_[level]->captures[slot];

@@ -55,11 +55,12 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 5> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 6> kTools{{{"run", Mode::Run},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
-                                      {"explain", Mode::Explain}}};
+                                      {"explain", Mode::Explain},
+                                      {"lsp", Mode::LanguageServer}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -85,6 +86,8 @@ class Reader {
       tool_ = {};
     }
     if (line_.mode == Mode::Run) return run_line();
+    // Editors add words of their own, as `--stdio`.
+    if (line_.mode == Mode::LanguageServer) return std::move(line_);
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -192,6 +195,7 @@ std::string usage_text() {
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
       "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
+      "kiln lsp                      the language server, for editors: it talks on its standard streams\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
@@ -83,6 +85,15 @@ int run_check(const CommandLine& line) {
     for (const lang::Diagnostic& mistake : checked.mistakes) write_diagnostic(mistake, line);
     return checked.mistakes.empty() ? kExitDone : kExitError;
   });
+}
+
+int run_language_server() {
+  std::error_code failed;
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "kiln-language-server";
+  execl(program.c_str(), program.c_str(), nullptr);
+  throw UsageError{
+      "the language server, " + program.string() + ", cannot be started: " + std::strerror(errno), {}};
 }
 
 }  // namespace kiln::repl
