@@ -90,6 +90,8 @@ void SymbolCollector::visit(lang::Stmt& s) {
       return children(s);
     case StmtKind::Import:
       return import(as<lang::ImportStmt>(s));
+    case StmtKind::Nonlocal:
+      return nonlocal(as<lang::NonlocalStmt>(s));
     default:
       return children(s);
   }
@@ -152,6 +154,18 @@ void SymbolCollector::import(lang::ImportStmt& s) {
     const lang::Span rest{each.span.file, each.span.begin, s.span.end};
     const lang::Span place = each.as == each.name ? each.span : name_behind(rest.begin, Tok::As, each.as);
     define(each.binding, each.as, place, SymbolKind::Variable, &s);
+  }
+}
+
+// A variable of a function around this one that it uses is among its captures; others are of the module.
+void SymbolCollector::nonlocal(const lang::NonlocalStmt& s) {
+  for (const std::string_view name : s.names) {
+    lang::Binding binding{lang::Place::Global, 0};
+    const auto& captures = around_.back()->captures;
+    for (std::size_t i = 0; i < captures.size(); ++i) {
+      if (captures[i].name == name) binding = {lang::Place::Capture, static_cast<std::uint32_t>(i)};
+    }
+    add(binding, name, last_name(s.span, name), false);
   }
 }
 

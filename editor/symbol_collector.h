@@ -37,6 +37,7 @@ class SymbolCollector final : public lang::Walker {
   void function_statement(lang::FunctionStmt& s);
   void structure(lang::Stmt& s, std::span<lang::FunctionStmt*> methods);
   void import(lang::ImportStmt& s);
+  void nonlocal(const lang::NonlocalStmt& s);
   void pattern(lang::Pattern& p);
   void call(lang::CallExpr& e);
   void targets(const lang::Expr& target);
