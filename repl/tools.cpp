@@ -16,6 +16,7 @@
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/write_text.h"
+#include "tensor/own_folder.h"
 
 namespace kiln::repl {
 namespace {
@@ -88,9 +89,7 @@ int run_check(const CommandLine& line) {
 }
 
 int run_language_server() {
-  std::error_code failed;
-  const auto program =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "kiln-language-server";
+  const auto program = kiln::own_folder() / "kiln-language-server";
   execl(program.c_str(), program.c_str(), nullptr);
   throw UsageError{
       "the language server, " + program.string() + ", cannot be started: " + std::strerror(errno), {}};

@@ -29,7 +29,8 @@ bool is_constant(std::string_view word) {
   try {
     const auto ast = lang::parse(file);
     const auto statements = ast->main->body->statements;
-    return statements.size() == 1 && statements[0]->kind == lang::StmtKind::Expr;
+    if (statements.size() != 1 || statements[0]->kind != lang::StmtKind::Expr) return false;
+    return lang::as<lang::ExprStmt>(*statements[0]).value->kind != lang::ExprKind::Name;
   } catch (const lang::UserError&) {
     return false;
   }
