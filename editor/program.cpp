@@ -8,6 +8,7 @@
 #include "editor/type_text.h"
 #include "interpreter/check/program.h"
 #include "interpreter/values/unknown.h"
+#include "lang/walk.h"
 #include "repl/completion.h"
 #include "repl/completion/parameters.h"
 #include "repl/completion/sources.h"
@@ -89,7 +90,30 @@ void Program::see(const std::string& name, lang::Span place, const Value& value)
   }
 }
 
-std::vector<TypedPlace> Program::types() const {
+// A variable that is assigned has the type of what it gets, whether or not it is read later.
+class Program::Targets final : public lang::Walker {
+ public:
+  explicit Targets(std::map<std::pair<std::uint32_t, std::uint32_t>, Sighting>& seen) : seen_(seen) {}
+  using Walker::visit;
+  void visit(lang::Stmt& s) override {
+    if (s.kind == lang::StmtKind::Assign) {
+      const auto& made = lang::as<lang::AssignStmt>(s);
+      const auto found = seen_.find({made.value->span.begin, made.value->span.end});
+      for (const lang::Expr* target : made.targets) {
+        if (found != seen_.end() && target->kind == lang::ExprKind::Name)
+          seen_.try_emplace({target->span.begin, target->span.end}, found->second);
+      }
+    }
+    children(s);
+  }
+  void walk(lang::Block& top) { block(&top); }
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Sighting>& seen_;
+};
+
+std::vector<TypedPlace> Program::types() {
+  Targets(seen_).walk(*checked_->main().body);
   std::vector<TypedPlace> places;
   for (const auto& [place, sighting] : seen_) {
     if (!sighting.type.empty() && !has_page(sighting.value))

@@ -41,9 +41,10 @@ class Program {
   };
   // While it lives, the variables that a function sees at a place are variables of the session.
   class LocalsInSession;
+  class Targets;
 
   void see(const std::string& name, lang::Span place, const interp::Value& value);
-  std::vector<TypedPlace> types() const;
+  std::vector<TypedPlace> types();
   std::vector<std::pair<std::string, interp::Value>> locals_at(std::string_view text, std::size_t at) const;
   Json complete(const std::string& text, std::size_t at);
   Json signature(const std::string& text, std::size_t at);

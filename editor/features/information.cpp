@@ -3,6 +3,7 @@
 
 #include "editor/features.h"
 #include "editor/names_asked.h"
+#include "editor/outline.h"
 #include "editor/page_text.h"
 #include "lang/walk.h"
 #include "repl/definition.h"
@@ -74,6 +75,25 @@ void hover_symbol(Server& server, Document& document, const Symbol& symbol, std:
   ask_page(server, document, {symbol.name}, place, std::move(text), reply);
 }
 
+// Of names that are declared but are no variables: methods, fields; "" elsewhere.
+std::string declared_text(const std::vector<OutlineItem>& items, std::size_t offset) {
+  for (const OutlineItem& each : items) {
+    if (each.name_span.begin <= offset && offset <= each.name_span.end)
+      return code_block(each.detail.empty() ? each.name : each.detail) +
+             (each.kind == OutlineKind::Field ? "*field*\n" : "*method*\n");
+    if (std::string found = declared_text(each.children, offset); !found.empty()) return found;
+  }
+  return "";
+}
+
+// The name of an argument, `dim=1`, whose function the text alone does not tell.
+std::string argument_text(const Document& document, const lang::Span& token) {
+  const std::string& text = document.text().str();
+  const std::size_t next = text.find_first_not_of(" \t", token.end);
+  const bool is_argument = next != std::string::npos && text[next] == '=';
+  return code_block(token.text()) + (is_argument ? "*argument*\n" : "");
+}
+
 void hover(Server& server, const Json& params, const Reply& reply) {
   Document& document = server.document_of(params);
   const std::size_t offset = server.offset_of(document, params);
@@ -89,7 +109,11 @@ void hover(Server& server, const Json& params, const Reply& reply) {
     return hover_symbol(server, document, *symbol, offset, reply);
   const lang::Span token = token_at(analysis, offset);
   if (token.text().empty()) return reply(Json());
-  ask_page(server, document, {token.text()}, token, "", reply);
+  std::string declared = declared_text(outline(analysis), offset);
+  if (!declared.empty())
+    return reply(hover_json(document, server.client().encoding, token, std::move(declared)));
+  const bool is_name = lang::classify(token.text()).front().kind == lang::TokenClass::Name;
+  ask_page(server, document, {token.text()}, token, is_name ? argument_text(document, token) : "", reply);
 }
 
 // ---- The call around a place ----
@@ -131,9 +155,8 @@ class Hints final : public lang::Walker {
   using Walker::visit;
   void visit(lang::Stmt& s) override {
     if (s.kind == lang::StmtKind::Assign) {
-      const auto& made = lang::as<lang::AssignStmt>(s);
-      for (const lang::Expr* target : made.targets) {
-        if (target->kind == lang::ExprKind::Name) add(target->span, type_of(made.value->span));
+      for (const lang::Expr* target : lang::as<lang::AssignStmt>(s).targets) {
+        if (target->kind == lang::ExprKind::Name) add(target->span, type_of(target->span));
       }
     }
     children(s);

@@ -74,7 +74,7 @@ TEST_CASE("the name that a message speaks of is what a fix replaces", "[tolerant
   const SourceFile product("<test>", "h = x @ w2\n");
   const Diagnostic operands{"ShapeError",
                             "cannot multiply f32[2] by f32[3]",
-                            {{{&product, 4, 5}, "x"}, {{&product, 8, 10}, "w2"}},
+                            {{{&product, 6, 7}, ""}, {{&product, 4, 5}, "x"}, {{&product, 8, 10}, "w2"}},
                             "`w1` is f32[2]; did you mean `x @ w1`?",
                             {}};
   const auto product_fix = fix_of(operands);
