@@ -140,7 +140,7 @@ void Interpreter::iterate(const Value& iterable, const std::function<bool(const 
   }
   const Value iterator = make_iterator(*this, iterable);
   Value item;
-  while (iterator.as<Iterator>().next(*this, item)) {
+  while (advance(*this, iterator, item)) {
     impl_->vm.check_interrupt();
     if (!f(item)) return;
   }

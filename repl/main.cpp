@@ -16,6 +16,7 @@
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
+#include "repl/init_file.h"
 #include "repl/interrupt.h"
 #include "repl/kept_settings.h"
 #include "repl/options.h"
@@ -27,8 +28,8 @@
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
-#include "tensor/cuda/program.h"
 #include "tensor/detached_call.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
@@ -111,7 +112,7 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain"});
+  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "lsp"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -168,7 +169,7 @@ int run_session(const CommandLine& line) {
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  cuda::use_code_store({jit::cached_code, jit::keep_code});
+  use_code_store({jit::cached_code, jit::keep_code});
   Session::Options options = session_options(line, prompt && terminal);
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
@@ -209,6 +210,8 @@ int run(const CommandLine& line) {
       to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
                             !line.no_color && wants_color(STDOUT_FILENO)));
       return kExitDone;
+    case Mode::LanguageServer:
+      return run_language_server();
     case Mode::Run:
       return run_ranks(line);
     case Mode::Prompt:

@@ -11,8 +11,8 @@ namespace kiln::interp::capture {
 
 struct FlowEntry {
   LoopFlow loop;
-  std::unique_ptr<jit::RunnableFlow> run;
-  std::string form;  // "machine code"
+  std::shared_ptr<jit::RunnableFlow> run;  // also of graphs that have the loop as a node
+  std::string form;                        // "machine code"
   std::size_t code_bytes = 0;
   std::int64_t runs = 0;
   std::int64_t trips = 0;           // of all loops of the flow
@@ -21,6 +21,9 @@ struct FlowEntry {
 
   void visit_references(ReferenceVisitor& visitor) const { loop.visit_references(visitor); }
 };
+
+// How many iterations the loop has left in the frame; the largest int where that is not known.
+std::int64_t trips_left(const LoopFlow& loop, const Frame& frame);
 
 // What a flow is given by the frame that stands at the first instruction of its loop's body.
 using FlowInputs = std::vector<jit::FlowValue>;
