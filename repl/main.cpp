@@ -12,6 +12,8 @@
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/host/rank_job.h"
+#include "interpreter/profile.h"
+#include "interpreter/vm/profile_run.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/explain.h"
@@ -28,6 +30,7 @@
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "repl/write_text.h"
 #include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/detached_call.h"
@@ -163,6 +166,16 @@ Result run_program(Session& session, const CommandLine& line) {
   return session.eval_script(line.script);
 }
 
+// Writes what time went to where that is asked for, also of a program that failed.
+Result run_traced(Session& session, const CommandLine& line) {
+  if (line.trace.empty()) return run_program(session, line);
+  Result result;
+  const interp::Profile profile =
+      interp::profile_run(session.interpreter(), [&] { result = run_program(session, line); });
+  write_text(line.trace, interp::trace_text(profile.events));
+  return result;
+}
+
 int run_session(const CommandLine& line) {
   const bool terminal = isatty(STDIN_FILENO) == 1;
   const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
@@ -180,7 +193,7 @@ int run_session(const CommandLine& line) {
   session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
-    const Result result = run_program(session, line);
+    const Result result = run_traced(session, line);
     errors.finish(result.exit_code != kExitDone);
     if (result.status == Status::Interrupted && !line.prompt_after) leaving.emplace();
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;

@@ -26,7 +26,7 @@ void add_code(CommandLine& line, std::string_view code) {
   line.code += code;
 }
 
-constexpr std::array<Option, 13> kOptions{{
+constexpr std::array<Option, 14> kOptions{{
     {"-e", "code", "run the code; the last expression's value is printed", add_code},
     {"-i", "", "go on at the prompt after the file or the code",
      [](CommandLine& line, std::string_view) { line.prompt_after = true; }},
@@ -46,6 +46,8 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view) { line.json = true; }},
     {"--check", "", "run compiled calls beside the interpreter; with fmt: only list files that would change",
      [](CommandLine& line, std::string_view) { line.check = true; }},
+    {"--trace", "file", "write what the program's time goes to, as a trace that Perfetto opens",
+     [](CommandLine& line, std::string_view value) { line.trace = value; }},
     {"--version", "", "print the version",
      [](CommandLine& line, std::string_view) { line.mode = Mode::Version; }},
     {"--help", "", "print this", [](CommandLine& line, std::string_view) { line.mode = Mode::Help; }},
@@ -189,6 +191,9 @@ class Reader {
     if (line_.check && !tool_.empty() && tool_ != "fmt")
       throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
                        {}};
+    const bool is_program = line_.mode == Mode::Script || line_.mode == Mode::Code;
+    if (!line_.trace.empty() && !is_program && !stopped)
+      throw UsageError{"`--trace` goes with programs", "`kiln --trace trace.json f.kiln`"};
     if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
                        interp::capture::known_backends()};

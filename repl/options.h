@@ -23,6 +23,7 @@ struct CommandLine {
   bool no_color = false;
   bool json = false;
   bool no_init = false;
+  std::string trace;  // where to write what time went to; empty: nowhere
   std::string device;
   std::string threads;
   std::string backend;

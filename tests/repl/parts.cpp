@@ -60,6 +60,12 @@ TEST_CASE("the command line chooses a mode") {
   CHECK(parsed({"fmt", "--help"}).mode == Mode::Help);
 }
 
+TEST_CASE("a trace is of a program") {
+  CHECK(parsed({"--trace", "t.json", "a.kiln"}).trace == "t.json");
+  CHECK(parsed({"--trace=t.json", "-e", "1"}).trace == "t.json");
+  CHECK(complaint({"--trace", "t.json"}) == "`--trace` goes with programs|`kiln --trace trace.json f.kiln`");
+}
+
 TEST_CASE("kiln build takes a program and a function, and leaves the rest to what builds") {
   const CommandLine line =
       parsed({"build", "a.kiln", "--shape", "f32[2]", "--entry", "f", "-o", "f.so", "f.h"});

@@ -492,6 +492,18 @@ class Tools(unittest.TestCase):
         self.assertIn("undefined_thing", err)
         self.assertIn("no such file", err)
 
+    def test_trace(self):
+        write("traced.kiln", "fn f(x) { return (x @ x).relu() }\nfor i in range(3) { f(ones(8, 8)) }\n1 + none\n")
+        code, _, err = kiln("--trace", "trace.json", "traced.kiln")
+        self.assertEqual(code, 1)
+        self.assertIn("TypeError", err)
+        with open(FOLDER + "/trace.json") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual(sum(each["name"] == "matmul" for each in events), 3)
+        code, _, err = kiln("--trace", "missing/trace.json", "-e", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("missing/trace.json", err)
+
     def test_folders(self):
         os.makedirs(FOLDER + "/tree/deep/.hidden", exist_ok=True)
         for name in ("a", "deep/b", "deep/.hidden/c"):
