@@ -10,6 +10,7 @@ os.environ.setdefault("KILN_LIBRARY", str(Path(os.environ["KILN"]).parent / "lib
 sys.path.insert(0, str(ROOT / "embed" / "python"))
 import kiln  # noqa: E402
 import torch  # noqa: E402
+from kiln.torch import wrap  # noqa: E402
 from torch.utils.dlpack import from_dlpack  # noqa: E402
 
 session = kiln.Session()
@@ -41,4 +42,20 @@ except Exception as error:
 else:
     raise AssertionError("a tensor with a gradient was taken")
 assert session.where(w.detach()) == w.data_ptr()
+
+# Gradients: those of Kiln, in a graph of PyTorch's.
+session.eval("fn mixed(x, w) { h = (x @ w).tanh(); return h, (h * h).sum() }")
+mixed = wrap(session.mixed)
+x = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+w = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+h, s = mixed(x * 2, w)
+((h * 3).sum() + s).backward()
+found = [x.grad, w.grad]
+x.grad = w.grad = None
+h = torch.tanh((x * 2) @ w)
+((h * 3).sum() + (h * h).sum()).backward()
+for a, b in zip(found, [x.grad, w.grad]):
+    assert torch.allclose(a, b, rtol=1e-12, atol=1e-12), (a, b)
+assert torch.autograd.gradcheck(wrap(session.eval("x => (x * x).sin().sum(dim=0)")), x)
+assert not mixed(x.detach(), w.detach())[0].requires_grad
 print(f"PyTorch {torch.__version__}")
