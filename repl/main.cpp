@@ -25,6 +25,7 @@
 #include "repl/paths.h"
 #include "repl/prompt.h"
 #include "repl/rank_session.h"
+#include "repl/report.h"
 #include "repl/run_ranks.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
@@ -156,11 +157,22 @@ Result build_library(Session& session, const CommandLine& line) {
   return ran;
 }
 
+// Runs the program, and tells of what it compiled, also where it failed.
+Result write_report(Session& session, const CommandLine& line) {
+  suggest_tool(line);
+  Result ran = session.eval_script(line.script);
+  if (ran.exit_code == kExitUsage) return ran;
+  write_text(line.output, report_page(session.interpreter(), line.script));
+  to_stdout("wrote " + line.output + "\n");
+  return ran;
+}
+
 Result run_program(Session& session, const CommandLine& line) {
   if (line.script.ends_with(".onnx"))
     return session.eval_program("<model>", model_program(line.script), false);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
   if (line.mode == Mode::Build) return build_library(session, line);
+  if (line.mode == Mode::Report) return write_report(session, line);
   if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
   suggest_tool(line);
   return session.eval_script(line.script);
@@ -231,6 +243,7 @@ int run(const CommandLine& line) {
     case Mode::Script:
     case Mode::Code:
     case Mode::Build:
+    case Mode::Report:
       break;
   }
   const RankConnection connection(line);

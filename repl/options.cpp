@@ -58,8 +58,9 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 7> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 8> kTools{{{"run", Mode::Run},
                                       {"build", Mode::Build},
+                                      {"report", Mode::Report},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
@@ -93,6 +94,7 @@ class Reader {
     // Editors add words of their own, as `--stdio`.
     if (line_.mode == Mode::LanguageServer) return std::move(line_);
     if (line_.mode == Mode::Build) return build_line();
+    if (line_.mode == Mode::Report) return report_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -142,6 +144,22 @@ class Reader {
                        fmt::format("`kiln build {} --entry f -o f.so f.h`", line_.script)};
     line_.entry = *(option + 1);
     rest.erase(option, option + 2);
+    return std::move(line_);
+  }
+  // `-o page.html` before the program; behind it are the program's arguments.
+  CommandLine report_line() {
+    line_ = run_line();
+    if (line_.mode == Mode::Help) return std::move(line_);
+    std::vector<std::string>& rest = line_.arguments;
+    line_.output = "report.html";
+    if (rest.size() > 1 && rest[0] == "-o") {
+      line_.output = rest[1];
+      rest.erase(rest.begin(), rest.begin() + 2);
+    }
+    if (rest.empty() || is_option(rest.front()))
+      throw UsageError{"`kiln report` needs a program", "`kiln report -o page.html f.kiln`"};
+    line_.script = rest.front();
+    rest.erase(rest.begin());
     return std::move(line_);
   }
   static bool is_name(std::string_view text) {
@@ -220,6 +238,7 @@ std::string usage_text() {
       "kiln run -n 4 file args…      run a program, or without a file the prompt, as ranks of one job\n"
       "kiln build file --entry f     compile a function to a shared object and a header for C:\n"
       "                              --shape 'f32[8, 16]' for each argument, -o f.so f.h\n"
+      "kiln report [-o page.html] f  run a program, and write a page of what was compiled of it, and why\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
