@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/autograd.h"
 #include "tensor/host_view.h"
 #include "tensor/timeline.h"
 
@@ -164,6 +165,7 @@ std::optional<std::int64_t> outer_trips(const LoopFlow& loop, const jit::FlowRes
 }  // namespace
 
 std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
+  if (loop.records && *loop.records != grad_enabled()) return std::nullopt;
   const Frame& frame = *vm.frame();
   SourceValues found(loop.sources, &frame);
   Numbers numbers(vm.interpreter(), loop.exprs, found);
@@ -179,20 +181,36 @@ std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
   return inputs;
 }
 
-FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
+namespace {
+
+std::optional<jit::FlowResult> result_of(FlowEntry& entry, const FlowInputs& inputs) {
+  const timeline::Span span(timeline::Kind::Kernel, entry.loop.graph->name);
+  if (entry.run) return entry.run->run(inputs);
+  jit::RecordedLoop recorded(entry.differentiated, inputs);
+  entry.refusal = recorded.why_not();
+  if (!entry.refusal.empty()) return std::nullopt;
+  std::optional<jit::FlowResult> result = recorded.run();
+  if (!result) entry.refusal = "an instruction failed in the loop, or it was interrupted";
+  entry.kept_bytes += static_cast<std::int64_t>(recorded.kept_bytes());
+  return result;
+}
+
+}  // namespace
+
+std::optional<FlowRun> run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
   const LoopFlow& loop = entry.loop;
   const std::optional<std::int64_t> before = left_in(loop, *vm.frame());
-  jit::FlowResult result;
-  {
-    const timeline::Span span(timeline::Kind::Kernel, loop.graph->name);
-    result = entry.run->run(inputs);
+  const std::optional<jit::FlowResult> result = result_of(entry, inputs);
+  if (!result) {
+    ++entry.refused;
+    return std::nullopt;
   }
-  put_frame(vm, loop, result);
-  const FlowRun run{result.exit, result.iterations, outer_trips(loop, result, before, *vm.frame())};
+  put_frame(vm, loop, *result);
+  const FlowRun run{result->exit, result->iterations, outer_trips(loop, *result, before, *vm.frame())};
   ++entry.runs;
-  entry.trips += result.iterations;
+  entry.trips += result->iterations;
   entry.exits.resize(loop.exits.size());
-  ++entry.exits[static_cast<std::size_t>(result.exit)];
+  ++entry.exits[static_cast<std::size_t>(result->exit)];
   return run;
 }
 

@@ -80,6 +80,7 @@ jit::ExitId FlowReader::exit_at(std::size_t pc, const std::vector<FlowItem>& reg
   }
   values.place = notes_.place();
   values.reason = std::move(reason);
+  values.ends_loop = exit.leaves_loop;
   flow_.exits.push_back(std::move(exit));
   notes_.graph().exits.push_back(std::move(values));
   return static_cast<jit::ExitId>(flow_.exits.size()) - 1;

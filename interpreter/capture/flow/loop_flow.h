@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,12 @@ struct LoopFlow {
     SourceId source = -1;
   };
   std::vector<Input> inputs;  // by input of the graph
+  // Must gradients be recorded, or must they not be? nullopt: nothing depends on it.
+  std::optional<bool> records;
+  // By input: a tensor that requires gradients while they are recorded. Where there are some, the loop is
+  // differentiated.
+  std::vector<bool> wanted;
+  bool is_differentiated() const;
 
   // What a register holds at an exit.
   struct Held {
@@ -67,7 +74,7 @@ struct LoopReading {
   lang::Span span{};
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
-// and nothing is changed.
-LoopReading read_loop(Vm& vm, const Loop& loop);
+// and nothing is changed. One that records gradients is refused unless the caller `differentiates` it.
+LoopReading read_loop(Vm& vm, const Loop& loop, bool differentiates = false);
 
 }  // namespace kiln::interp::capture

@@ -31,6 +31,8 @@ struct FlowPlace {
   bool ends_entries() const;
   // Does a tensor that the latest flow is given in this frame require gradients?
   bool requires_gradients(const Frame& frame) const;
+  // Does a flow run where they do, and are recorded?
+  bool records() const;
   void visit_references(ReferenceVisitor& visitor) const;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "tensor/autograd.h"
+#include "tensor/view.h"
 
 namespace kiln::interp::capture {
 
@@ -16,12 +17,16 @@ void FlowSources::begin(FlowNotes& notes) {
   flow_.guards.clear();
   flow_.exprs.symbols.clear();
   flow_.inputs.clear();
+  flow_.wanted.clear();
   symbols_.clear();
   for (Entry& each : entries_) begin(notes, each);
 }
 
 void FlowSources::begin(FlowNotes& notes, Entry& entry) {
   flow_.inputs.push_back({entry.kind, entry.source});
+  const bool requires_gradients = entry.kind == Input::Kind::Tensor && requires_grad(entry.value.tensor());
+  if (requires_gradients) flow_.records = grad_enabled();
+  flow_.wanted.push_back(requires_gradients && grad_enabled());
   const bool is_register = flow_.sources[entry.source].kind == Source::Kind::Register;
   notes.graph().inputs.push_back(is_register ? jit::Role::Argument : jit::Role::Captured);
   if (entry.kind == Input::Kind::Tensor) {
@@ -95,7 +100,6 @@ void check_tensor(const Tensor& x, const std::string& name) {
   if (x.impl()->wrapper != nullptr) throw Unsupported{"`" + name + "` is a tensor of a transform"};
   if (x.device() != Device{}) throw Unsupported{"`" + name + "` is not on the CPU"};
   if (x.is_number()) throw Unsupported{"`" + name + "` is a number as a tensor"};
-  if (requires_grad(x)) throw Unsupported{"`" + name + "` requires gradients"};
 }
 
 }  // namespace
@@ -183,10 +187,15 @@ void FlowSources::expect_written(const Tensor& x) {
     if (each.kind != Guard::Kind::Tensor) continue;
     const Entry& entry = entries_[by_source_.at({Input::Kind::Tensor, each.source})];
     if (is_input && !is_of(entry)) continue;
-    const TensorGuard now = TensorGuard::of(entry.value.tensor());
-    if (now.base != BaseHistory::None)
-      throw Unsupported{"`" + flow_.sources[each.source].text + "` is a view of what requires gradients"};
-    each.tensor.base = BaseHistory::None;
+    const Tensor& written = entry.value.tensor();
+    const std::optional<BaseHistory> base = TensorGuard::of(written).base;
+    const std::string name = "`" + flow_.sources[each.source].text + "`";
+    if (base != BaseHistory::None) flow_.records = grad_enabled();
+    if (!grad_enabled()) continue;
+    if (base == BaseHistory::Leaf) throw Unsupported{name + " is a leaf that requires gradients"};
+    if (base != BaseHistory::None && is_view(written))
+      throw Unsupported{name + " is a view of what requires gradients"};
+    each.tensor.base = base;
   }
 }
 
