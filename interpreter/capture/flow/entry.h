@@ -12,7 +12,8 @@ namespace kiln::interp::capture {
 
 struct FlowEntry {
   LoopFlow loop;
-  std::unique_ptr<jit::RunnableFlow> run;                   // null: `differentiated`
+  std::shared_ptr<jit::RunnableFlow>
+      run;  // also of graphs that have the loop as a node; null: `differentiated`
   std::shared_ptr<jit::DifferentiatedFlow> differentiated;  // of a loop that records gradients
   std::string form;                                         // "machine code"
   std::int64_t kept_bytes = 0;                              // for backward, of all runs
