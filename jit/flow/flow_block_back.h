@@ -56,7 +56,7 @@ class BlockBack {
   ValueId value_of(ValueId id);
 
   // What is written with the flow's symbols, with those of what was popped.
-  Dim here(Dim size) const { return substitute(size, sizes_); }
+  Dim here(Dim size) const;
   Dims here(Dims sizes) const;
   std::vector<Attr> here(std::vector<Attr> attrs) const;
   Operand here(Operand operand) const;

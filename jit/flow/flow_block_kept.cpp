@@ -1,5 +1,7 @@
 // What was kept of a block, and sizes over it.
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "jit/flow/flow_block_back.h"
 
@@ -55,6 +57,13 @@ ValueId BlockBack::value_of(ValueId id) {
   return values_[id] = made;
 }
 
+Dim BlockBack::here(Dim size) const {
+  std::set<std::string> symbols;
+  kiln::collect_symbols(size, symbols);
+  for (const std::string& each : symbols)
+    if (number_of(each) && !sizes_.contains(each)) throw InternalError("the size " + each + " was not kept");
+  return substitute(size, sizes_);
+}
 Dims BlockBack::here(Dims sizes) const {
   for (Dim& each : sizes) each = here(each);
   return sizes;
@@ -77,6 +86,7 @@ Fragment BlockBack::here(Fragment fragment) const {
     for (Operand& operand : each.operands) operand = here(std::move(operand));
   }
   for (Operand& each : fragment.outputs) each = here(std::move(each));
+  std::erase_if(fragment.guards, asks_for_small_size);
   for (SizeGuard& each : fragment.guards) {
     each.a = here(each.a);
     each.b = here(each.b);

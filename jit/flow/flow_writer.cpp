@@ -1,10 +1,18 @@
 #include "jit/flow/flow_writer.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "jit/flow/flow_stack.h"
 #include "jit/shape_rules.h"
 #include "tensor/core_ops.h"
 
 namespace kiln::jit {
+
+bool asks_for_small_size(const SizeGuard& guard) {
+  const auto is_small = [](Dim size) { return same(size, 0) || same(size, 1); };
+  return guard.relation == SizeRelation::NotEqual && (is_small(guard.a) || is_small(guard.b));
+}
 
 Type number_type(DType dtype) { return {dtype, Device{}, {}, true, std::nullopt}; }
 
@@ -50,8 +58,10 @@ std::vector<ValueId> FlowWriter::add(FlowStep step, std::vector<ValueId> results
     try {
       Inferred inferred = infer_types(known, step.node);
       types = std::move(inferred.types);
-      if (step.exit != kCannotFail)
-        step.guards.insert(step.guards.end(), inferred.guards.begin(), inferred.guards.end());
+      if (step.exit != kCannotFail) {
+        std::remove_copy_if(inferred.guards.begin(), inferred.guards.end(), std::back_inserter(step.guards),
+                            asks_for_small_size);
+      }
     } catch (...) {
       known.values.swap(flow.values);
       throw;

@@ -50,6 +50,9 @@ class FlowWriter {
   BlockId at_ = -1;
 };
 
+// Does the guard tell sizes of 0 or 1 from others? Loops over elements are right for all of them.
+bool asks_for_small_size(const SizeGuard& guard);
+
 Type number_type(DType dtype);
 // The operand of a fragment, without gaps in memory.
 TraceOperand traced(const FlowGraph& flow, const Operand& operand);
