@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/cpu/flow_gradient_run.h"
+#include "jit/flow/flow_gradient_run.h"
 #include "tensor/tape/node.h"
 
 namespace kiln::jit {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "jit/cpu/flow_gradient_run.h"
+#include "jit/flow/flow_gradient_run.h"
 #include "tensor/autograd.h"
 #include "tests/jit/flow_graphs.h"
 

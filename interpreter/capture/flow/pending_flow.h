@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "interpreter/capture/flow/loop_flow.h"
-#include "jit/cpu/flow_gradient_run.h"
+#include "jit/flow/flow_gradient_run.h"
 #include "tensor/detached_call.h"
 
 namespace kiln::interp::capture {

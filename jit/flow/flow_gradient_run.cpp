@@ -1,9 +1,9 @@
-#include "jit/cpu/flow_gradient_run.h"
+#include "jit/flow/flow_gradient_run.h"
 
 #include <algorithm>
 #include <map>
 
-#include "jit/cpu/flow_liveness.h"
+#include "jit/flow/flow_activity.h"
 #include "jit/flow/flow_stack.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
@@ -52,16 +52,11 @@ SymbolValues symbols_of(const FlowGraph& flow, std::span<const FlowValue> inputs
   return symbols;
 }
 
-std::vector<bool> written_inputs(const FlowGraph& flow) {
-  const std::vector<ValueSet> shown = memory_shown(flow);
-  std::vector<bool> written(flow.inputs.size(), false);
-  for (const FlowBlock& block : flow.blocks) {
-    for (const FlowStep& step : block.steps) {
-      if (step.node.is_constant() || !step.node.writes()) continue;
-      for (const ValueId each : shown[static_cast<std::size_t>(step.node.operands[0].value)])
-        if (static_cast<std::size_t>(each) < written.size()) written[static_cast<std::size_t>(each)] = true;
-    }
-  }
+std::vector<bool> written_inputs(const FlowGraph& flow, const std::vector<bool>& wanted) {
+  const FlowActivity activity(flow, wanted);
+  std::vector<bool> written;
+  for (std::size_t i = 0; i < flow.inputs.size(); ++i)
+    written.push_back(activity.is_written(static_cast<ValueId>(i)));
   return written;
 }
 
@@ -77,7 +72,7 @@ class Differentiated final : public DifferentiatedFlow {
       : derivative_(differentiate(flow, wanted)),
         as_code_(as_code),
         forward_(runnable(derivative_->forward(), as_code, code_bytes_)),
-        writes_(written_inputs(flow)) {}
+        writes_(written_inputs(flow, wanted)) {}
 
   const FlowDerivative& derivative() const override { return *derivative_; }
   bool writes(std::size_t input) const override { return writes_[input]; }
