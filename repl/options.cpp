@@ -56,12 +56,13 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 6> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 7> kTools{{{"run", Mode::Run},
                                       {"build", Mode::Build},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
-                                      {"explain", Mode::Explain}}};
+                                      {"explain", Mode::Explain},
+                                      {"lsp", Mode::LanguageServer}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -87,6 +88,8 @@ class Reader {
       tool_ = {};
     }
     if (line_.mode == Mode::Run) return run_line();
+    // Editors add words of their own, as `--stdio`.
+    if (line_.mode == Mode::LanguageServer) return std::move(line_);
     if (line_.mode == Mode::Build) return build_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
@@ -220,6 +223,7 @@ std::string usage_text() {
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
       "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
+      "kiln lsp                      the language server, for editors: it talks on its standard streams\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

@@ -9,7 +9,7 @@
 
 namespace kiln::repl {
 
-enum class Mode { Prompt, Run, Script, Code, Build, Format, Check, Test, Explain, Version, Help };
+enum class Mode { Prompt, Run, Script, Code, Build, Format, Check, Test, Explain, LanguageServer, Version, Help };
 
 struct CommandLine {
   Mode mode = Mode::Prompt;

@@ -38,7 +38,10 @@ class OrderChecks {
   }
   // Views that end a history know no base, and those of flows do.
   void cut(const Node& node) const {
-    if (node.is_constant() || !node.is_view() || !node.op->has(kStopsGradient)) return;
+    if (node.is_constant()) return;
+    // What is drawn once cannot be drawn again where the loop is run again.
+    if (node.op->draws()) refuse("random numbers are drawn in the loop");
+    if (!node.is_view() || !node.op->has(kStopsGradient)) return;
     if (activity_.is_active(node.operands[0]))
       refuse(fmt::format("`{}` ends gradients in the loop", node.op->name()));
   }

@@ -15,6 +15,7 @@ MAY_INCLUDE = {
     "onnx": {"onnx", "jit", "dist", "tensor"},
     "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "editor": {"editor", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
@@ -49,7 +50,7 @@ KEPT_IN = {
     "ft2build": ("interpreter/plot/raster/",),
     "gif_lib": ("interpreter/plot/raster/",),
     "protozero": ("onnx/proto/",),
-    "nlohmann": ("interpreter/", "lang/", "repl/page/"),
+    "nlohmann": ("interpreter/", "lang/", "repl/page/", "editor/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
 # What places leave to others: what a device likes is known to its target, and to no pass or loop nest.

@@ -194,6 +194,7 @@ class Arrival {
       MadeFlow made = make_flow(reading.flow->graph, reading.flow->wanted, false);
       return add(std::move(*reading.flow), "step by step", std::move(made));
     }
+    place_.expected_trips = trips_left(*reading.flow, *vm_.frame());
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
     return take_pending();
   }
