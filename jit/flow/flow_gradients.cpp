@@ -12,8 +12,11 @@ using Kind = FlowBackward::Input::Kind;
 FlowGradients::FlowGradients(FlowWriter& writer, FlowBackward& made, const FlowWay& way,
                              const FlowReach& reach)
     : writer_(writer), made_(made), way_(way), reach_(reach) {
-  for (const auto& [name, hint] : way.flow.hints)
-    if (!number_of(name)) writer_.flow.hints.emplace(name, hint);
+  for (const auto& [name, hint] : way.flow.hints) {
+    if (number_of(name)) continue;
+    writer_.flow.hints.emplace(name, hint);
+    sizes_.emplace(name, Dim::symbol(name));
+  }
   find_viewed();
   for (std::size_t id = 0; id < way.flow.values.size(); ++id)
     if (reach.is_uncertain(static_cast<ValueId>(id))) uncertain_.push_back(static_cast<ValueId>(id));

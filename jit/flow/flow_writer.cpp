@@ -102,7 +102,7 @@ ValueId FlowWriter::element(ValueId of, std::int64_t place) {
   static const Op &slice = core_ops().slice, &view = core_ops().view;
   Attrs part(slice), shape(view);
   part.set("dim", Dim(0)).set("start", Dim(place)).set("end", Dim(place + 1)).set("step", Dim(1));
-  shape.set("size", Dims{});
+  shape.set("shape", Dims{});
   const ValueId one = apply(slice, {Operand::of(of)}, attr_list(part), Node{});
   return apply(view, {Operand::of(one)}, attr_list(shape), Node{});
 }
