@@ -109,6 +109,7 @@ class LoopNode final : public tape::Node {
     const std::vector<Tensor> found = tape::run({.roots = roots,
                                                  .root_grads = arrived,
                                                  .wanted = ends,
+                                                 .retain_graph = tape::recording,
                                                  .create_graph = tape::recording,
                                                  .ends = ends});
     return {found.begin(), found.end()};
