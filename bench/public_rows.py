@@ -52,9 +52,10 @@ def is_there(peer):
     return peer not in PEERS or PEERS[peer][2]()
 
 
-def commands_of(row):
+def commands_of(row, only):
     """The processes of a row in the order in which they run: peer, command, environment of its own."""
-    names = PROGRAMS[row] or sorted(path.stem for path in PUBLIC.glob("*.kiln") if path.stem != "harness")
+    all_names = PROGRAMS[row] or sorted(path.stem for path in PUBLIC.glob("*.kiln") if path.stem != "harness")
+    names = [name for name in all_names if only is None or name in only]
     return [
         (peer, command + [str(PUBLIC / f"{name}.{ending}")], {"OMP_NUM_THREADS": "1"} | environment)
         for name in names
