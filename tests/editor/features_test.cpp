@@ -1,5 +1,7 @@
 // What an editor is told of a program, over a real conversation.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 

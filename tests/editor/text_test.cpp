@@ -1,6 +1,7 @@
 // Lines, characters and bytes of a text; a text that is edited is the one that was typed.
 #include "editor/text.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
