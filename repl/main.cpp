@@ -12,7 +12,6 @@
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/host/rank_job.h"
-#include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
@@ -25,11 +24,10 @@
 #include "repl/rank_session.h"
 #include "repl/run_ranks.h"
 #include "repl/session.h"
+#include "repl/start.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
-#include "tensor/cpu/isa.h"
-#include "tensor/cuda/program.h"
 #include "tensor/detached_call.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
@@ -59,14 +57,6 @@ int complain(const UsageError& error) {
   if (!error.help.empty()) to_stderr("help: " + error.help + "\n");
   to_stderr("`kiln --help` shows what there is\n");
   return kExitUsage;
-}
-
-// A build for one kind of processor may have been carried to another.
-void check_processor() {
-  const std::string_view missing = cpu::missing_isa();
-  if (missing.empty()) return;
-  throw UsageError{"this build is for processors with " + std::string(missing) + ", which this one is not",
-                   "`scripts/build release` builds for this machine, `scripts/build bundle` for every one"};
 }
 
 void apply_settings(const CommandLine& line) {
@@ -139,8 +129,7 @@ int run_session(const CommandLine& line) {
   const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
-  jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  cuda::use_code_store({jit::cached_code, jit::keep_code});
+  use_kept_kernels();
   Session::Options options = session_options(line, prompt && terminal);
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
