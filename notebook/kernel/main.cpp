@@ -1,0 +1,119 @@
+// The command `kiln-kernel`: a kernel for Jupyter, and what belongs to it. `kiln jupyter` runs it.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include <xeus/xkernel.hpp>
+#include <xeus/xkernel_configuration.hpp>
+#include <xeus/xserver_shell_main.hpp>
+#include <zmq.hpp>
+
+#include "notebook/interrupts.h"
+#include "notebook/kernel/history.h"
+#include "notebook/kernel/kernel.h"
+#include "notebook/kernel/kernel_spec.h"
+#include "repl/failure.h"
+#include "repl/options.h"
+#include "repl/paths.h"
+#include "repl/start.h"
+#include "tensor/detached_call.h"
+
+namespace {
+
+using namespace kiln;
+using notebook::Kernel;
+using repl::UsageError;
+
+constexpr const char* kUsage =
+    "kiln jupyter install                     makes Kiln known to the user's Jupyter\n"
+    "kiln jupyter install --prefix folder     to the one of an environment: below its share/jupyter\n"
+    "kiln-kernel -f file                      serves a notebook; Jupyter runs this\n";
+
+// Below the state folder; "" where there is none.
+std::string state_file(const std::string& name) {
+  const std::string state = repl::state_folder();
+  if (state.empty() || !repl::make_folders(state + "/notebook")) return {};
+  return state + "/notebook/" + name;
+}
+
+// A kernel that Jupyter starts anew after a crash has the same connection file.
+notebook::Notebook::Options notebook_options(const std::string& connection_file) {
+  const std::string name = std::filesystem::path(connection_file).stem().string();
+  return {.captures = true,
+          .history_file = state_file("history"),
+          .journal = state_file(name + ".kiln"),
+          .runs_init = true};
+}
+
+// What is said of messages that are no requests is for the log of who started the kernel.
+void log_to(int descriptor) {
+  static std::ofstream log("/dev/fd/" + std::to_string(descriptor));
+  log << std::unitbuf;
+  if (log) std::cerr.rdbuf(log.rdbuf());
+}
+
+// What a stopped cell left behind in a library still uses that library's memory, which would be taken down.
+void leave_libraries() {
+  if (detached_calls_go_on()) _exit(repl::kExitDone);
+}
+
+// Ends the process.
+void serve(const std::string& connection_file) {
+  auto made = std::make_unique<Kernel>(notebook_options(connection_file));
+  Kernel& kernel = *made;
+  log_to(kernel.notebook().standard_error());
+  std::atexit(leave_libraries);
+  xeus::xkernel server(xeus::load_configuration(connection_file), xeus::get_user_name(),
+                       xeus::make_context<zmq::context_t>(), std::move(made), xeus::make_xserver_shell_main,
+                       std::make_unique<notebook::KernelHistory>(kernel.notebook().past()), nullptr,
+                       xeus::make_null_debugger, nlohmann::json::object(),
+                       nlohmann::json::error_handler_t::replace);
+  server.start();
+}
+
+std::string argument(int argc, char** argv, int at) {
+  if (at >= argc) throw UsageError{std::string("`") + argv[at - 1] + "` needs a value", {}};
+  return argv[at];
+}
+
+int run(int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "--help";
+  if (first == "-f") {
+    repl::check_processor();
+    repl::use_kept_kernels();
+    serve(argument(argc, argv, 2));
+    return repl::kExitDone;
+  }
+  if (first == "install") {
+    const bool has_prefix = argc > 2 && std::string(argv[2]) == "--prefix";
+    if (argc > 2 && !has_prefix)
+      throw UsageError{std::string("`install` does not take `") + argv[2] + "`", {}};
+    const std::string folder =
+        has_prefix ? argument(argc, argv, 3) + "/share/jupyter" : notebook::user_data_folder();
+    std::printf("wrote %s\n", notebook::install_kernel(folder).c_str());
+    return repl::kExitDone;
+  }
+  if (first != "--help" && first != "-h")
+    throw UsageError{"`kiln jupyter` does not know `" + first + "`", {}};
+  std::fputs(kUsage, stdout);
+  return repl::kExitDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  notebook::hold_interrupts();
+  try {
+    return run(argc, argv);
+  } catch (const UsageError& error) {
+    std::fprintf(stderr, "kiln-kernel: %s\n%s", error.message.c_str(), kUsage);
+    return repl::kExitUsage;
+  } catch (...) {
+    std::fputs(lang::render(repl::current_failure().diagnostic).c_str(), stderr);
+    return repl::kExitError;
+  }
+}
