@@ -17,6 +17,7 @@
 #include "repl/failure.h"
 #include "repl/init_file.h"
 #include "repl/interrupt.h"
+#include "repl/jupyter.h"
 #include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
@@ -172,6 +173,8 @@ int run(const CommandLine& line) {
       return kExitDone;
     case Mode::Run:
       return run_ranks(line);
+    case Mode::Jupyter:
+      run_jupyter(line);
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:

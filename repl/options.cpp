@@ -55,11 +55,12 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 5> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 6> kTools{{{"run", Mode::Run},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
-                                      {"explain", Mode::Explain}}};
+                                      {"explain", Mode::Explain},
+                                      {"jupyter", Mode::Jupyter}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -84,7 +85,7 @@ class Reader {
       line_.mode = Mode::Prompt;
       tool_ = {};
     }
-    if (line_.mode == Mode::Run) return run_line();
+    if (line_.mode == Mode::Run || line_.mode == Mode::Jupyter) return whole_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -112,10 +113,11 @@ class Reader {
   // `kiln run model.onnx` is one process: a model is no program of ranks.
   bool runs_model() const { return at_ < rest_.size() && std::string_view(rest_[at_]).ends_with(".onnx"); }
 
-  // All that follows belongs to the job, unless it asks for help.
-  CommandLine run_line() {
+  // All that follows belongs to the job, unless it asks for help, or to Jupyter's kernel.
+  CommandLine whole_line() {
     line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
-    if (line_.arguments == std::vector<std::string>{"--help"}) line_.mode = Mode::Help;
+    const bool asks = line_.arguments == std::vector<std::string>{"--help"};
+    if (asks && line_.mode == Mode::Run) line_.mode = Mode::Help;
     return std::move(line_);
   }
 
@@ -192,6 +194,7 @@ std::string usage_text() {
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
       "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
+      "kiln jupyter install          make Kiln known to Jupyter; `kiln jupyter` lists what else there is\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

@@ -1,0 +1,21 @@
+#include "repl/jupyter.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace kiln::repl {
+
+void run_jupyter(const CommandLine& line) {
+  std::error_code ignored;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const std::string program = own.parent_path() / "kiln-kernel";
+  std::vector<char*> words{const_cast<char*>(program.c_str())};
+  for (const std::string& each : line.arguments) words.push_back(const_cast<char*>(each.c_str()));
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  throw UsageError{"this build has no kernel for Jupyter: there is no '" + program + "'",
+                   "install xeus-dev (`scripts/setup` does) and build again"};
+}
+
+}  // namespace kiln::repl
