@@ -11,16 +11,6 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{50};
 constexpr std::size_t kMuch = std::size_t{1} << 15U;
 
-// Messages are sent whole: no signal cuts them.
-class Sending {
- public:
-  explicit Sending(std::mutex& mutex) : lock_(mutex) {}
-
- private:
-  HeldSignals held_;
-  std::lock_guard<std::mutex> lock_;
-};
-
 // The bytes before a character of UTF-8 that is cut off by the end.
 std::size_t whole_characters(std::string_view text) {
   for (std::size_t back = 1; back <= std::min<std::size_t>(text.size(), 3); ++back) {
@@ -46,11 +36,15 @@ CellOutput::~CellOutput() {
   watcher_.join();
 }
 
-void CellOutput::begin_cell() { mutex_.unlock(); }
+void CellOutput::begin_cell() {
+  is_cell_ = true;
+  mutex_.unlock();
+}
 
 void CellOutput::end_cell() {
   const HeldSignals held;
   mutex_.lock();
+  is_cell_ = false;
   take_captured();
   send_text();
 }
@@ -88,14 +82,21 @@ void CellOutput::send_text() {
   text_.clear();
 }
 
+// Between cells the thread that runs them holds the lock anyhow.
+std::unique_lock<std::mutex> CellOutput::own_lock() {
+  return is_cell_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+}
+
 void CellOutput::write(std::string_view name, std::string_view text) {
-  const Sending sending(mutex_);
+  const HeldSignals held;  // messages are sent whole
+  const auto lock = own_lock();
   take_captured();
   add(name, text);
 }
 
 void CellOutput::show(const std::function<void(Client&)>& tell) {
-  const Sending sending(mutex_);
+  const HeldSignals held;  // messages are sent whole
+  const auto lock = own_lock();
   take_captured();
   send_text();
   tell(client_);

@@ -24,8 +24,18 @@ class CellOutput {
   CellOutput(const CellOutput&) = delete;
   CellOutput& operator=(const CellOutput&) = delete;
 
-  void begin_cell();
-  void end_cell();  // all of it has gone out
+  // While one lives, a cell runs. When it ends, all output of the cell has gone out.
+  class Cell {
+   public:
+    explicit Cell(CellOutput& output) : output_(output) { output_.begin_cell(); }
+    ~Cell() { output_.end_cell(); }
+    Cell(const Cell&) = delete;
+    Cell& operator=(const Cell&) = delete;
+
+   private:
+    CellOutput& output_;
+  };
+
   // Of the thread that runs the cell.
   void write(std::string_view name, std::string_view text);
   // Tells the client something behind all text so far.
@@ -33,6 +43,9 @@ class CellOutput {
   int standard_error() const { return captured_.standard_error(); }
 
  private:
+  void begin_cell();
+  void end_cell();
+  std::unique_lock<std::mutex> own_lock();
   void watch();
   void take_captured();
   void add(std::string_view name, std::string_view text);
@@ -42,7 +55,8 @@ class CellOutput {
 
   Client& client_;
   CapturedStreams captured_;
-  std::mutex mutex_;  // of all below; held by the thread of the cells while none runs
+  bool is_cell_ = false;  // does one run? For the thread that runs them
+  std::mutex mutex_;      // of all below; held by that thread while none runs
   std::string name_, text_;
   bool ends_ = false;
   std::thread watcher_;

@@ -114,7 +114,7 @@ CellReply Notebook::run(const std::string& cell, const CellOptions& options) {
   value_.reset();
   drawn_.clear();
   CellReply reply;
-  output_.begin_cell();
+  const CellOutput::Cell running(output_);
   begin_session();
   const InterruptsInCell interrupts;
   reply.status = session_.eval_cell(cell, !is_silent_).status;
@@ -124,10 +124,9 @@ CellReply Notebook::run(const std::string& cell, const CellOptions& options) {
   is_silent_ = true;
   if (reply.status == repl::Status::Done) {
     for (const auto& [name, expression] : options.expressions.items())
-      reply.expressions[name] = evaluated(expression.get<std::string>());
+      if (expression.is_string()) reply.expressions[name] = evaluated(expression.get<std::string>());
   }
   journal_.keep(session_.script());
-  output_.end_cell();
   return reply;
 }
 
