@@ -1,8 +1,11 @@
 # Where an installed Kiln lies: the program, with its compiler for the CPU, what draws its pictures and what opens Gloo and
-# MPI beside it, what runs its functions in ONNX Runtime, in lib/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
+# MPI beside it, what runs its functions in ONNX Runtime, and its kernel for Jupyter, in lib/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
 # scripts/package.
 include(GNUInstallDirs)
 install(TARGETS kiln kiln_llvm kiln_raster kiln_gloo kiln_mpi kiln_functions kiln_ort RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+if(TARGET kiln-kernel)
+  install(TARGETS kiln-kernel RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+endif()
 install(CODE "
   file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   file(CREATE_LINK ../${CMAKE_INSTALL_LIBDIR}/kiln/kiln \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/kiln\" SYMBOLIC)
