@@ -1,8 +1,8 @@
 # Where an installed Kiln lies: the program, with its compiler for the CPU, what draws its pictures and what opens Gloo and
-# MPI beside it, what runs its functions in ONNX Runtime, and its kernel for Jupyter, in lib/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
+# MPI beside it, what runs its functions in ONNX Runtime, its kernel for Jupyter, the library for other programs, in lib/kiln, its header in include/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
 # scripts/package.
 include(GNUInstallDirs)
-install(TARGETS kiln kiln_llvm kiln_raster kiln_gloo kiln_mpi kiln_functions kiln_ort RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+install(TARGETS kiln kiln_llvm kiln_raster kiln_gloo kiln_mpi kiln_functions kiln_ort libkiln RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
 if(TARGET kiln-kernel)
   install(TARGETS kiln-kernel RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
 endif()
@@ -11,6 +11,7 @@ install(CODE "
   file(CREATE_LINK ../${CMAKE_INSTALL_LIBDIR}/kiln/kiln \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/kiln\" SYMBOLIC)
   execute_process(COMMAND ${PROJECT_SOURCE_DIR}/packaging/manual ${PROJECT_BINARY_DIR}/kiln
                   \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/kiln.1\" COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${PROJECT_SOURCE_DIR}/embed/kiln.h ${PROJECT_SOURCE_DIR}/embed/dlpack.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/ort/kiln_ort.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/kiln.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/_kiln DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -65,6 +65,11 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
+  // Of several interpreters in one process, this one is the one that runs on this thread from now on:
+  // warnings go to its `err`, and errors and measurements find their lines in its program. A new one is
+  // active.
+  void activate();
+
   // Parses, resolves, compiles and runs text in the main module. Gives the value of the last statement if
   // that is a shown expression, else none with `has_value` false. Throws UserError (places, trace filled in)
   // and Exit.

@@ -66,6 +66,8 @@ class SourceValues {
     if (found == &kNotAsked) found = find(sources_[id]);
     return found;
   }
+  // Where the program keeps a variable, which must exist: of a module, a cell, or a field of a struct.
+  Value* place(SourceId variable) { return const_cast<Value*>((*this)[variable]); }
 
  private:
   const Value* find(const Source& source);

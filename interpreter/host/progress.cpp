@@ -180,8 +180,7 @@ Value progress(Interpreter& interpreter, std::span<Value> a) {
                        Value& out) {
     held->start(own);
     if (!std::exchange(first, false)) held->advance(own);  // the item before was worked on
-    check_native_stack("iterators are nested too deeply");
-    if (it.as<Iterator>().next(own, out)) return true;
+    if (kiln::interp::advance(own, it, out)) return true;
     held->finish(own);
     return false;
   };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "jit/graph/custom.h"
+#include "jit/graph/loop.h"
 #include "jit/graph/text.h"
 #include "tensor/host_view.h"
 
@@ -279,7 +280,9 @@ std::string print_graph(const Graph& graph) {
     text += alone(function.forward);
     if (function.backward) text += alone(*function.backward);
   }
-  return text + alone(graph);
+  text += alone(graph);
+  for (const Op* op : loop_ops(graph)) text += loop_text(*op);
+  return text;
 }
 
 }  // namespace kiln::jit

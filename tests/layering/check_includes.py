@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "notebook": {"notebook", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
@@ -23,7 +24,7 @@ FOLDERS = {
     "dist": ["transport", "algorithms", "cards", "controller", "launch"],
     "jit": ["graph", "passes", "trace", "autodiff", "loops", "flow", "llvm", "cpu", "cuda", "runtime", "pipeline"],
     "onnx": ["proto", "export", "import"],
-    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
+    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "fourier", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
 }
 # Files beside the folders that belong to one of them.

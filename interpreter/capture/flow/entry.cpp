@@ -97,7 +97,7 @@ Value to_value(const jit::FlowValue& v) {
 
 using Registers = std::vector<std::pair<std::uint32_t, Value>>;
 
-// What registers hold at an exit, before any of them is changed.
+// What registers and variables hold at an exit, before any of them is changed.
 class FrameValues {
  public:
   FrameValues(const LoopFlow& loop, const Frame* frame, std::span<const jit::FlowValue> values)
@@ -105,6 +105,10 @@ class FrameValues {
 
   void add(std::uint32_t r, const Held& held) { made_.emplace_back(r, made(held)); }
   Registers& all() { return made_; }
+  void add_variable(SourceId source, const Held& held) {
+    variables_.emplace_back(found_.place(source), made(held));
+  }
+  std::vector<std::pair<Value*, Value>>& variables() { return variables_; }
 
  private:
   Value value(std::int64_t number) const { return to_value(values_[static_cast<std::size_t>(number)]); }
@@ -129,6 +133,7 @@ class FrameValues {
   SourceValues found_;
   std::span<const jit::FlowValue> values_;
   Registers made_;
+  std::vector<std::pair<Value*, Value>> variables_;  // by their places
 };
 
 void put_frame(Vm& vm, const LoopFlow& loop, const jit::FlowResult& result) {
@@ -136,8 +141,10 @@ void put_frame(Vm& vm, const LoopFlow& loop, const jit::FlowResult& result) {
   const LoopFlow::Exit& exit = loop.exits[static_cast<std::size_t>(result.exit)];
   FrameValues values(loop, &frame, result.values);
   for (const auto& [r, held] : exit.registers) values.add(r, held);
+  for (const auto& [source, held] : exit.variables) values.add_variable(source, held);
   for (const std::uint32_t r : exit.dropped) frame.base[r].clear();
   for (auto& [r, value] : values.all()) frame.base[r].take(value);
+  for (auto& [place, value] : values.variables()) place->swap(value);
   frame.pc = frame.code->instructions.data() + exit.place;
 }
 

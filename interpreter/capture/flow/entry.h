@@ -11,8 +11,8 @@ namespace kiln::interp::capture {
 
 struct FlowEntry {
   LoopFlow loop;
-  std::unique_ptr<jit::RunnableFlow> run;
-  std::string form;  // "machine code"
+  std::shared_ptr<jit::RunnableFlow> run;  // also of graphs that have the loop as a node
+  std::string form;                        // "machine code"
   std::size_t code_bytes = 0;
   std::int64_t runs = 0;
   std::int64_t trips = 0;           // of all loops of the flow

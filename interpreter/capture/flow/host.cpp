@@ -147,41 +147,4 @@ std::optional<FlowItem> FlowReader::tensor_member(const Tensor& x, std::string_v
   return std::nullopt;
 }
 
-FlowItem FlowReader::attribute(const FlowItem& owner, const Site& site) {
-  const FlowItem object = forced(owner);
-  const std::string text = fmt::format("`.{}` of {}", site.name, text_of(object));
-  if (object.is(Kind::Tensor)) {
-    const HostMember* member = host_member(Tag::Tensor, site.name);
-    if (member == nullptr || !member->is_field) throw Unsupported{text};
-    if (const auto found = tensor_member(object.tensor, site.name, {})) return *found;
-    throw Unsupported{text};
-  }
-  if (!object.is(Kind::Known)) throw Unsupported{text};
-  if (object.known.is(Tag::Module)) {
-    inputs_.expect_same(object);
-    Module& module = object.known.as<Module>();
-    if (module.find(site.name) == nullptr) throw Unsupported{text};
-    Source source;
-    source.kind = Source::Kind::Slot;
-    source.key = object.known;
-    source.number = module.slot(site.name);
-    source.text = module.name + "." + std::string(site.name);
-    return FlowItem::at(*module.find(site.name), inputs_.add_source(std::move(source)));
-  }
-  if (object.known.is(Tag::Instance) && object.source >= 0) {
-    const Instance& instance = object.known.as<Instance>();
-    const int field = instance.struct_type().field(site.name);
-    if (field < 0 || instance.fields[static_cast<std::size_t>(field)].is_unset()) throw Unsupported{text};
-    Guard guard;
-    guard.kind = Guard::Kind::Struct;
-    guard.source = object.source;
-    guard.value = instance.type;
-    inputs_.guard(std::move(guard));
-    return FlowItem::at(
-        instance.fields[static_cast<std::size_t>(field)],
-        inputs_.part(object.source, Source::Kind::Field, field, fmt::format(".{}", site.name)));
-  }
-  throw Unsupported{text};
-}
-
 }  // namespace kiln::interp::capture

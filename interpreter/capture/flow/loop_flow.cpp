@@ -24,6 +24,7 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(guards, visitor);
   for (const Exit& exit : exits) {
     for (const auto& [number, held] : exit.registers) interp::visit_references(held.value, visitor);
+    for (const auto& [source, held] : exit.variables) interp::visit_references(held.value, visitor);
   }
 }
 

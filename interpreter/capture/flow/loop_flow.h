@@ -53,6 +53,8 @@ struct LoopFlow {
     std::size_t place = 0;  // the instruction with which the interpreter goes on
     // All registers that are live there and have changed since the flow began. Others stay as they are.
     std::vector<std::pair<std::uint32_t, Held>> registers;
+    // Variables of modules and closures and fields of structs that have changed, by where they are found.
+    std::vector<std::pair<SourceId, Held>> variables;
     std::vector<std::uint32_t> dropped;  // become empty
     bool leaves_loop = false;            // the instruction is behind the loop, or returns
   };

@@ -26,6 +26,9 @@ struct FlowFrame {
 // What all frames hold in front of an instruction; the outermost is that of the loop.
 struct FlowState {
   std::vector<FlowFrame> frames;
+  // What the loop assigns beside registers (FlowKnowledge::assigned): now, and when the outermost call began,
+  // of which there is nothing outside of calls.
+  std::vector<FlowItem> variables{}, variables_before{};
   // Within a call: has it written memory that is older than the call? Then the call cannot be done again.
   bool wrote = false;
   std::uint64_t fresh_since = 0;
@@ -35,17 +38,32 @@ struct FlowState {
   bool in_call() const { return frames.size() > 1; }
 };
 
+// A variable of a module, one that closures share, or a field of a struct.
+struct FlowVariable {
+  SourceId source = -1;
+  Value now{};  // what it is when the flow begins
+};
+
 // What one reading found that the next one begins with. It only grows.
 struct FlowKnowledge {
   std::set<std::pair<std::string, std::size_t>> parameters;  // by place, and number of the leaf
   std::map<std::string, std::string> unsupported;            // by place: the reason
   std::map<std::size_t, std::string> calls_apart;            // by instruction of the loop's frame
+  std::vector<FlowVariable> assigned;
 };
+
+// The reason of the exit behind the last iteration.
+inline constexpr const char* kLoopIsDone = "the loop is done";
+
+// The row of the table that an operator on tensors is. Throws Unsupported where there is none.
+const Op& operator_row(std::string_view spelling, int operands);
 
 // A register as the program calls it; "a value" of one that is no variable.
 std::string text_of_register_in(const Code& code, std::uint32_t r);
 
 class NumbersByPlace;
+class SignatureSizes;
+struct SizeQuestions;
 
 class FlowReader {
  public:
@@ -97,13 +115,21 @@ class FlowReader {
   void leave(const std::string& reason);
 
   // ---- Exits (flow_exit.cpp) ----
+  // What there is in front of an instruction of the loop's own frame.
+  struct Resume {
+    std::size_t pc = 0;
+    const std::vector<FlowItem>& registers;
+    const std::vector<FlowItem>& variables;
+  };
   struct Replay {
     std::size_t pc = 0;
-    std::vector<FlowItem> registers;
-    std::map<std::string, jit::ExitId> exits;  // by reason
+    std::vector<FlowItem> registers, variables;
+    std::map<std::string, jit::ExitId> exits{};  // by reason
+    Resume resume() const { return {pc, registers, variables}; }
   };
-  bool can_leave(std::size_t pc, const std::vector<FlowItem>& registers);
-  jit::ExitId exit_at(std::size_t pc, const std::vector<FlowItem>& registers, std::string reason);
+  static Resume resume_of(const FlowState& state);
+  bool can_leave(const Resume& resume);
+  jit::ExitId exit_at(const Resume& resume, std::string reason);
   jit::ExitId exit_now(const std::string& reason);
   jit::ExitId exit_of(const FlowState& state, const std::string& reason);
   std::optional<LoopFlow::Held> held(const FlowItem& item, std::vector<jit::Operand>& values);
@@ -119,14 +145,37 @@ class FlowReader {
   Opcode opcode() const { return state_.top().code->opcode_at(state_.top().pc); }
   FlowItem& reg(std::uint32_t r) { return state_.top().registers[r]; }
   std::size_t target() const;
-  bool look_up_variable();
+  bool use_variable();
   bool load();
   bool operate();
   bool compare_and_jump();
   bool jump();
   bool collect();
   bool access();
+
+  // ---- Variables that are no registers (variables.cpp) ----
   SourceId function_source();
+  const Function& function();
+  FlowVariable slot(Module& module, std::uint32_t number);
+  FlowVariable captured(std::uint32_t number);
+  FlowVariable in_cell(const Value& cell, SourceId source);
+  FlowItem value_of(const FlowVariable& variable);
+  void assign(const FlowVariable& variable, const FlowItem& value);
+  FlowItem module_variable(std::uint32_t number, std::string_view name);
+
+  // ---- Annotated signatures (signature.cpp) ----
+  void check_arguments();
+  void check_result(const FlowItem& result);
+  void check_annotated(SignatureSizes& sizes, const lang::Annotation& annotation, const FlowItem& item,
+                       std::string_view of);
+  SizeQuestions size_questions();
+  Value example(const FlowItem& item);
+
+  // ---- Fields (fields.cpp) ----
+  std::optional<FlowVariable> field(const FlowItem& object, std::string_view name);
+  SourceId struct_source(const FlowItem& object);
+  FlowItem attribute(const FlowItem& object, const Site& site);
+  void set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value);
 
   // ---- Values ----
   FlowItem forced(const FlowItem& item);  // a number or tensor that was found outside is an input
@@ -181,6 +230,7 @@ class FlowReader {
                      const std::vector<std::string_view>& names);
   Value stand_in(const FlowItem& item);
   void follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item);
+  FlowItem default_of(const FlowItem& function, std::size_t number);
   void enter(const FlowItem& function, std::vector<FlowItem> arguments);
   void return_value(FlowItem value);
   FlowItem call_native(const Native& native, std::vector<FlowItem> arguments,
@@ -192,7 +242,6 @@ class FlowReader {
                       const std::vector<std::string_view>& names);
   FlowItem op_on_numbers(const OpEntry& entry, std::vector<FlowItem> arguments);
   FlowItem result_of(const Value& value);
-  FlowItem attribute(const FlowItem& object, const Site& site);
   std::optional<FlowItem> tensor_member(const Tensor& x, std::string_view name,
                                         const std::vector<FlowItem>& arguments);
   std::optional<FlowItem> scope_function(const Site& site);
@@ -204,7 +253,8 @@ class FlowReader {
   FlowKnowledge& knowledge_;
   FlowNotes notes_;
   const Frame& entry_frame_;
-  std::vector<FlowItem> entry_;  // the registers when the flow begins
+  std::vector<FlowItem> entry_;            // the registers when the flow begins
+  std::vector<FlowItem> entry_variables_;  // by number among those that are assigned
   std::list<Place> places_;
   std::map<std::string, Place*> by_key_;
   std::map<const Code*, std::vector<std::size_t>> ranks_;  // of instructions, in the order of reading

@@ -62,12 +62,15 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   guard.tensor.same_strides = !x.is_contiguous();
   jit::Type type{x.dtype(), x.device(), {}, false, std::nullopt};
   for (int d = 0; d < x.rank(); ++d) {
-    const Dim size = this->size(notes, x.size(d).known(), entry.source, d);
+    const Dim size = this->size(notes, now(x.size(d)), entry.source, d);
     type.sizes.push_back(size);
-    const auto known = symbols_.find(x.size(d).known());
+    const auto known = symbols_.find(now(x.size(d)));
     guard.tensor.symbols.push_back(size.is_known() ? -1 : static_cast<int>(known->second));
   }
-  if (!x.is_contiguous()) type.strides = x.strides();
+  if (!x.is_contiguous()) {
+    type.strides = x.strides();
+    for (Dim& each : *type.strides) each = now(each);
+  }
   this->guard(std::move(guard));
   return FlowItem::of(notes.add_tensor(type, entry.name));
 }
@@ -105,15 +108,40 @@ FlowItem FlowSources::input(const Value& value, SourceId source) {
   if (value.is(Tag::Int) && source == left_) return find(Input::Kind::Left, value, next_);
   if (value.is_number()) return find(Input::Kind::Number, value, source);
   check_tensor(value.tensor(), flow_.sources[source].text);
-  const auto [known, is_new] = by_tensor_.try_emplace(value.tensor_impl(), source);
-  if (!is_new && known->second != source) {
-    Guard guard;
-    guard.kind = Guard::Kind::Same;
-    guard.source = source;
-    guard.other = known->second;
-    this->guard(std::move(guard));
+  const SourceId first = by_tensor_.try_emplace(value.tensor_impl(), source).first->second;
+  expect_one(source, first);
+  return find(Input::Kind::Tensor, value, first);
+}
+
+// Two sources show one object.
+void FlowSources::expect_one(SourceId source, SourceId first) {
+  if (source == first) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Same;
+  guard.source = source;
+  guard.other = first;
+  this->guard(std::move(guard));
+}
+
+SourceId FlowSources::owner(const Value& object, SourceId source) {
+  if (source < 0) {
+    Source constant;
+    constant.key = object;
+    constant.text = describe(object);
+    source = add_source(std::move(constant));
   }
-  return find(Input::Kind::Tensor, value, known->second);
+  const SourceId first = by_owner_.try_emplace(object.object(), source).first->second;
+  expect_one(source, first);
+  return first;
+}
+
+void FlowSources::expect_owners_apart() {
+  Guard guard;
+  guard.kind = Guard::Kind::Apart;
+  for (const auto& [object, source] : by_owner_) guard.members.push_back(source);
+  if (guard.members.size() < 2) return;
+  std::sort(guard.members.begin(), guard.members.end());
+  this->guard(std::move(guard));
 }
 
 FlowItem FlowSources::numbers(const Value& list, SourceId source) {
@@ -150,7 +178,26 @@ void FlowSources::expect_same(const FlowItem& known) {
   if (known.source < 0) return;
   if (!known.known.is_counted()) return expect_equal(known.known, known.source);
   Guard guard;
-  guard.kind = known.known.is(Tag::Str) ? Guard::Kind::Equal : Guard::Kind::Identical;
+  const bool is_plain = known.known.is(Tag::Str) || known.known.is(Tag::Range);
+  guard.kind = is_plain ? Guard::Kind::Equal : Guard::Kind::Identical;
+  guard.source = known.source;
+  guard.value = known.known;
+  this->guard(std::move(guard));
+}
+
+void FlowSources::expect_type(const FlowItem& known) {
+  if (known.source < 0) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Tag;
+  guard.source = known.source;
+  guard.value = known.known;
+  this->guard(std::move(guard));
+}
+
+void FlowSources::expect_code(const FlowItem& known) {
+  if (known.source < 0) return;
+  Guard guard;
+  guard.kind = Guard::Kind::Code;
   guard.source = known.source;
   guard.value = known.known;
   this->guard(std::move(guard));

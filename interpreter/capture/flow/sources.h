@@ -14,7 +14,7 @@ struct ReadAgain {};
 
 class FlowSources {
  public:
-  explicit FlowSources(LoopFlow& flow) : flow_(flow) {}
+  explicit FlowSources(LoopFlow& flow) : flow_(flow), outer_(SizeScope::current()) {}
 
   // The range that the loop goes over: where its next item is found, and how many follow.
   void set_own_range(SourceId next, SourceId left) {
@@ -30,11 +30,19 @@ class FlowSources {
   bool found_new() const { return found_new_; }
   // A number or tensor as an input.
   FlowItem input(const Value& value, SourceId source);
+  // The one source of what has variables, a cell or an instance of a struct, wherever it is found.
+  SourceId owner(const Value& object, SourceId source);
+  // The loop assigns variables of such objects: none of them is another.
+  void expect_owners_apart();
   // The items of a list of numbers, as a tensor. Throws Unsupported for other lists.
   FlowItem numbers(const Value& list, SourceId source);
   void guard(Guard guard);
   // What is known of the value is used.
   void expect_same(const FlowItem& known);
+  // The type of a known value is used.
+  void expect_type(const FlowItem& known);
+  // The body of a known function is used, and what it captures by its source.
+  void expect_code(const FlowItem& known);
   void expect_equal(const Value& value, SourceId source);
   void expect_length(const FlowItem& known);
   // The memory of an input is written, or that of some input where `x` shares none with one.
@@ -48,19 +56,23 @@ class FlowSources {
     std::string name;
     FlowItem item{};
   };
+  void expect_one(SourceId source, SourceId first);
   FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
   void begin(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
+  std::int64_t now(Dim size) const { return size.is_known() ? size.known() : outer_->hint(size); }
   Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
 
   LoopFlow& flow_;
+  const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
   FlowNotes* notes_ = nullptr;
   bool found_new_ = false;
   SourceId next_ = -1, left_ = -1;
   std::vector<Entry> entries_;
   std::map<std::pair<LoopFlow::Input::Kind, SourceId>, std::size_t> by_source_;
   std::unordered_map<const TensorImpl*, SourceId> by_tensor_;
+  std::unordered_map<const Object*, SourceId> by_owner_;
   std::map<std::int64_t, std::size_t> symbols_;  // by size: sizes that are equal now stay so
 };
 
