@@ -81,8 +81,8 @@ std::byte* first_element(const DLTensor& x, DType dtype) {
   return first;
 }
 
-bool is_read_only(const DLManagedTensor&) { return false; }
-bool is_read_only(const DLManagedTensorVersioned& lent) {
+bool is_marked_read_only(const DLManagedTensor&) { return false; }
+bool is_marked_read_only(const DLManagedTensorVersioned& lent) {
   return (lent.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
 }
 void check_version(const DLManagedTensor&) {}
@@ -99,7 +99,7 @@ void release(void* owner) {
 }
 
 template <class Lent>
-Tensor taken(Lent* lent) {
+Tensor taken(Lent* lent, bool is_read_only) {
   check_version(*lent);
   const DLTensor& x = lent->dl_tensor;
   check_device(x);
@@ -112,8 +112,8 @@ Tensor taken(Lent* lent) {
   }
   std::byte* const first = first_element(x, dtype);
   const std::size_t bytes = static_cast<std::size_t>(extent(layout).second.fixed()) * size_of(dtype);
-  Ref<Storage> storage =
-      Storage::create(ForeignMemory{first, bytes, Device{}, is_read_only(*lent), lent, release<Lent>});
+  Ref<Storage> storage = Storage::create(
+      ForeignMemory{first, bytes, Device{}, is_read_only || is_marked_read_only(*lent), lent, release<Lent>});
   return Tensor::from_storage(std::move(storage), std::move(layout), dtype);
 }
 
@@ -158,8 +158,8 @@ Managed* loan_of(const Tensor& x) {
 
 }  // namespace
 
-Tensor tensor_of(DLManagedTensor* lent) { return taken(lent); }
-Tensor tensor_of(DLManagedTensorVersioned* lent) { return taken(lent); }
+Tensor tensor_of(DLManagedTensor* lent, bool is_read_only) { return taken(lent, is_read_only); }
+Tensor tensor_of(DLManagedTensorVersioned* lent, bool is_read_only) { return taken(lent, is_read_only); }
 
 DLManagedTensor* lent_by(const Tensor& x) { return loan_of<DLManagedTensor>(x); }
 

@@ -1,7 +1,10 @@
 // Owns the border to programs in other languages: no exception passes it.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "embed/handles.h"
 #include "embed/turn.h"
@@ -42,7 +45,14 @@ kiln_error* guarded_in(kiln_session* session, const F& work) noexcept {
   return guarded(nullptr, [] { throw WrongCall{"session is NULL"}; });
 }
 
-// A handle of a value.
-inline kiln_value* handle_of(interp::Value value) { return new kiln_value{std::move(value)}; }
+// A new handle of a value.
+struct FreeHandle {
+  void operator()(kiln_value* handle) const { delete handle; }
+};
+using Handle = std::unique_ptr<kiln_value, FreeHandle>;
+inline Handle handle_of(interp::Value value) { return Handle(new kiln_value{std::move(value)}); }
+
+// Of handles that a caller gives. Throws WrongCall where one is null.
+std::vector<interp::Value> values_of(const kiln_value* const* handles, std::size_t count);
 
 }  // namespace kiln::embed

@@ -155,7 +155,37 @@ KILN_API kiln_error* kiln_call(kiln_session* session, const kiln_value* function
                                const kiln_value* const* arguments, size_t count, const char* const* names,
                                size_t named_count, kiln_value** result);
 
+/* An argument or result that needs no handle, for calls that take a microsecond. */
+typedef struct kiln_argument {
+  int32_t kind;  /* KILN_NONE, KILN_BOOL, KILN_INT, KILN_FLOAT, KILN_STRING or one of those below */
+  int32_t flags; /* KILN_READ_ONLY or 0 */
+  union {
+    int64_t integer; /* also of a bool */
+    double number;
+    const char* text; /* of `size` bytes */
+    const kiln_value* value;
+    struct DLManagedTensor* tensor;
+    struct DLManagedTensorVersioned* versioned;
+  } as;
+  size_t size;
+} kiln_argument;
+enum { KILN_VALUE = 100, KILN_DLPACK = 101, KILN_DLPACK_VERSIONED = 102 }; /* further kinds of arguments */
+enum { KILN_READ_ONLY = 1 }; /* of the elements of a DLPack tensor */
+
+/* The value of an argument. What it is made of becomes the library's in any case, also after an error. */
+KILN_API kiln_error *kiln_value_new(const kiln_argument *argument, kiln_value **value);
+/* Calls a function as kiln_call does. Arguments of DLPack become the library's in any case, also after an
+ * error. `result` gets a none, bool, int or float in place, and of every other kind a new handle. */
+KILN_API kiln_error* kiln_invoke(kiln_session* session, const kiln_value* function,
+                                 const kiln_argument* arguments, size_t count, const char* const* names,
+                                 size_t named_count, kiln_argument* result);
+
 /* ---- Tensors ---- */
+
+/* The number of dimensions, -1 for other values; and the first `capacity` of their sizes. */
+KILN_API int kiln_tensor_sizes(const kiln_value* tensor, int64_t* sizes, size_t capacity);
+/* "f32", as the language writes it; NULL for other values. */
+KILN_API const char* kiln_tensor_dtype(const kiln_value* tensor);
 
 /* A tensor of the elements that DLPack's structure describes, which are not copied: writes are seen on both
  * sides. The structure becomes the library's on success, which calls its deleter when no tensor needs the

@@ -66,7 +66,7 @@ kiln_error* kiln_eval(kiln_session* session, const char* text, kiln_value** valu
   return guarded_in(session, [&](kiln_session& in) {
     const interp::Interpreter::Outcome outcome =
         in.interpreter.run(text_name(in), std::string(&given(text, "text")));
-    if (value != nullptr) *value = embed::handle_of(outcome.value);
+    if (value != nullptr) *value = embed::handle_of(outcome.value).release();
   });
 }
 
@@ -79,7 +79,7 @@ kiln_error* kiln_lookup(kiln_session* session, const char* name, kiln_value** va
     kiln_value*& found = given(value, "value");
     const interp::Value* const known = in.interpreter.lookup(&given(name, "name"));
     if (known == nullptr) refuse_name(in, name);
-    found = embed::handle_of(*known);
+    found = embed::handle_of(*known).release();
   });
 }
 

@@ -6,11 +6,24 @@ using namespace kiln;
 using embed::given;
 using embed::guarded;
 using embed::guarded_in;
+using embed::handle_of;
+using embed::values_of;
 using interp::Dict;
 using interp::List;
 using interp::Tag;
 using interp::Tuple;
 using interp::Value;
+
+namespace kiln::embed {
+
+std::vector<Value> values_of(const kiln_value* const* handles, std::size_t count) {
+  std::vector<Value> values;
+  values.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) values.push_back(given(handles[i], "an item or argument").value);
+  return values;
+}
+
+}  // namespace kiln::embed
 
 namespace {
 
@@ -19,17 +32,10 @@ template <class F>
 kiln_value* made(const F& value) noexcept {
   try {
     const embed::Turn turn;
-    return embed::handle_of(value());
+    return handle_of(value()).release();
   } catch (...) {
     return nullptr;
   }
-}
-
-std::vector<Value> values_of(const kiln_value* const* handles, std::size_t count) {
-  std::vector<Value> values;
-  values.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) values.push_back(given(handles[i], "an item or argument").value);
-  return values;
 }
 
 kiln_kind kind_of(Tag tag) {
@@ -120,7 +126,7 @@ kiln_error* kiln_dict(const kiln_value* const* keys, const kiln_value* const* it
     Value whole = interp::make<Dict>();
     for (std::size_t i = 0; i < count; ++i)
       whole.as<Dict>().set(given(keys[i], "a key").value, given(items[i], "an item").value);
-    target = embed::handle_of(std::move(whole));
+    target = handle_of(std::move(whole)).release();
   });
 }
 
@@ -153,7 +159,8 @@ kiln_error* kiln_value_item(const kiln_value* value, std::size_t index, kiln_val
     kiln_value*& target = given(item, "item");
     check_index(whole, index);
     const std::vector<Value>* const items = items_of(whole);
-    target = embed::handle_of(items != nullptr ? (*items)[index] : entry_of(whole.as<Dict>(), index).value);
+    target =
+        handle_of(items != nullptr ? (*items)[index] : entry_of(whole.as<Dict>(), index).value).release();
   });
 }
 
@@ -163,7 +170,7 @@ kiln_error* kiln_value_key(const kiln_value* value, std::size_t index, kiln_valu
     kiln_value*& target = given(key, "key");
     if (!whole.is(Tag::Dict)) throw embed::WrongCall{"value is no dict"};
     check_index(whole, index);
-    target = embed::handle_of(entry_of(whole.as<Dict>(), index).key);
+    target = handle_of(entry_of(whole.as<Dict>(), index).key).release();
   });
 }
 
@@ -171,29 +178,13 @@ kiln_error* kiln_value_attribute(kiln_session* session, const kiln_value* value,
                                  kiln_value** attribute) {
   return guarded_in(session, [&](kiln_session& in) {
     kiln_value*& target = given(attribute, "attribute");
-    target = embed::handle_of(in.interpreter.attribute(given(value, "value").value, &given(name, "name")));
+    target = handle_of(in.interpreter.attribute(given(value, "value").value, &given(name, "name"))).release();
   });
 }
 
 kiln_error* kiln_value_repr(kiln_session* session, const kiln_value* value, kiln_value** text) {
   return guarded_in(session, [&](kiln_session& in) {
     kiln_value*& target = given(text, "text");
-    target = embed::handle_of(Value(in.interpreter.repr(given(value, "value").value)));
-  });
-}
-
-kiln_error* kiln_call(kiln_session* session, const kiln_value* function, const kiln_value* const* arguments,
-                      std::size_t count, const char* const* names, std::size_t named_count,
-                      kiln_value** result) {
-  return guarded_in(session, [&](kiln_session& in) {
-    if (named_count > count) throw embed::WrongCall{"named_count is larger than count"};
-    const std::vector<Value> values = values_of(arguments, count);
-    const std::size_t positional = count - named_count;
-    std::vector<interp::NamedArgument> named;
-    for (std::size_t i = 0; i < named_count; ++i)
-      named.push_back({&given(names[i], "a name"), values[positional + i]});
-    Value made = in.interpreter.call(given(function, "function").value,
-                                     std::span<const Value>(values).first(positional), named);
-    if (result != nullptr) *result = embed::handle_of(std::move(made));
+    target = handle_of(Value(in.interpreter.repr(given(value, "value").value))).release();
   });
 }

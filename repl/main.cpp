@@ -109,17 +109,33 @@ void suggest_tool(const CommandLine& line) {
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
 
+std::string quoted(const std::string& text) {
+  std::string made = "\"";
+  for (const char c : text) made += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return made + "\"";
+}
+
 // The program that runs a model of ONNX on the files that the arguments name.
 std::string model_program(const std::string& path) {
-  std::string text = "from onnx_command import run_file\nrun_file(\"";
-  for (const char c : path) text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return text + "\", args)\n";
+  return "from onnx_command import run_file\nrun_file(" + quoted(path) + ", args)\n";
+}
+
+// Runs the program, then what makes a library of its function.
+Result build_library(Session& session, const CommandLine& line) {
+  suggest_tool(line);
+  Result ran = session.eval_script(line.script);
+  if (ran.status != Status::Done) return ran;
+  return session.eval_program("<build>",
+                              "import build_command\nbuild_command.build_library(" + quoted(line.entry) +
+                                  ", " + line.entry + ", " + quoted(line.script) + ", args)\n",
+                              false);
 }
 
 Result run_program(Session& session, const CommandLine& line) {
   if (line.script.ends_with(".onnx"))
     return session.eval_program("<model>", model_program(line.script), false);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
+  if (line.mode == Mode::Build) return build_library(session, line);
   if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
   suggest_tool(line);
   return session.eval_script(line.script);
@@ -178,6 +194,7 @@ int run(const CommandLine& line) {
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:
+    case Mode::Build:
       break;
   }
   const RankConnection connection(line);

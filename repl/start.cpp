@@ -5,8 +5,8 @@
 #include "jit/pipeline/code_cache.h"
 #include "repl/options.h"
 #include "repl/paths.h"
+#include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
-#include "tensor/cuda/program.h"
 
 namespace kiln::repl {
 
@@ -19,7 +19,7 @@ void check_processor() {
 
 void use_kept_kernels() {
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  cuda::use_code_store({jit::cached_code, jit::keep_code});
+  use_code_store({jit::cached_code, jit::keep_code});
 }
 
 }  // namespace kiln::repl

@@ -272,7 +272,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   struct LoopResults;
   bool run_loop();
   bool may_be_node(const Frame& frame, const Loop& loop) const;
-  bool is_worth_a_node(const Frame& frame, const Loop& loop) const;
+  bool is_read_at_once(const Frame& frame, const Loop& loop) const;
   std::optional<LoopResults> results_of_loop(const Frame& frame, const Loop& loop);
   bool note_loop(Frame& frame, const Loop& loop, const LoopResults& made);
   void put_behind_loop(Frame& frame, const LoopResults& made);

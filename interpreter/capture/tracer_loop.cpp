@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/flow/node.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/interpreter.h"
@@ -14,60 +15,6 @@ namespace {
 
 using Held = LoopFlow::Held;
 using Input = LoopFlow::Input;
-
-// A loop of so many iterations or more is read; one of fewer is unrolled.
-constexpr std::int64_t kMostUnrolled = 64;
-
-// ---- Exits ----
-
-bool is_same(const std::pair<std::uint32_t, Held>& a, const std::pair<std::uint32_t, Held>& b) {
-  const Held &x = a.second, &y = b.second;
-  return a.first == b.first && x.kind == y.kind && x.number == y.number && x.count == y.count &&
-         identical(x.value, y.value);
-}
-
-// Does the frame go on alike behind both exits?
-bool are_alike(const LoopFlow& loop, std::size_t a, std::size_t b) {
-  const LoopFlow::Exit &x = loop.exits[a], &y = loop.exits[b];
-  const auto& of_a = loop.graph->exits[a].values;
-  const auto& of_b = loop.graph->exits[b].values;
-  if (x.place != y.place || of_a.size() != of_b.size()) return false;
-  const auto type = [&](const jit::Operand& value) {
-    return value.is_value() ? loop.graph->type(value.value) : jit::Type();
-  };
-  for (std::size_t k = 0; k < of_a.size(); ++k) {
-    if (of_a[k].is_value() != of_b[k].is_value() || !(type(of_a[k]) == type(of_b[k]))) return false;
-  }
-  return std::equal(x.registers.begin(), x.registers.end(), y.registers.begin(), y.registers.end(), is_same);
-}
-
-// The exits behind the loop, by how the frame goes on.
-std::vector<std::vector<jit::ExitId>> ways_out(const LoopFlow& loop, const Loop& of) {
-  std::vector<std::vector<jit::ExitId>> ways;
-  for (std::size_t e = 0; e < loop.exits.size(); ++e) {
-    if (of.contains(loop.exits[e].place)) continue;
-    const auto found = std::find_if(ways.begin(), ways.end(), [&](const std::vector<jit::ExitId>& each) {
-      return are_alike(loop, static_cast<std::size_t>(each.front()), e);
-    });
-    if (found == ways.end()) {
-      ways.push_back({static_cast<jit::ExitId>(e)});
-    } else {
-      found->push_back(static_cast<jit::ExitId>(e));
-    }
-  }
-  return ways;
-}
-
-bool has_number_in_tuple(const LoopFlow& loop, jit::ExitId exit) {
-  const auto at = static_cast<std::size_t>(exit);
-  for (const auto& [r, held] : loop.exits[at].registers) {
-    for (std::int64_t k = 0; k < held.count; ++k) {
-      const jit::Operand& value = loop.graph->exits[at].values[static_cast<std::size_t>(held.number + k)];
-      if (!value.is_value() || loop.graph->type(value.value).is_number) return true;
-    }
-  }
-  return false;
-}
 
 // ---- Inputs ----
 
@@ -89,24 +36,18 @@ Tensor number_operand(const Value& v) {
 
 // The register or value that an input is found in.
 const Value* value_of(const LoopFlow& loop, const Input& input, const Frame& frame, SourceValues& found) {
-  const Value* const state = frame.base + loop.sources[input.source].number;
-  if (input.kind == Input::Kind::Next) return state;
-  if (input.kind == Input::Kind::Left) return state + 1;
-  return found[input.source];
+  const bool is_state = input.kind == Input::Kind::Next || input.kind == Input::Kind::Left;
+  if (!is_state) return found[input.source];
+  return frame.base + loop.sources[input.source].number + (input.kind == Input::Kind::Left ? 1 : 0);
 }
 
 // Code of the flow that runs at this place already.
 std::shared_ptr<jit::RunnableFlow> known_code(const FlowPlace* place, const jit::FlowGraph& graph) {
-  const auto text = [](jit::FlowGraph flow) {
-    for (auto& [symbol, hint] : flow.hints) hint = 0;
-    return jit::to_string(flow);
-  };
   if (place == nullptr) return nullptr;
-  const std::string wanted = text(graph);
-  for (const auto& each : place->entries) {
-    if (text(*each->loop.graph) == wanted) return each->run;
-  }
-  return nullptr;
+  const auto found = std::find_if(place->entries.begin(), place->entries.end(), [&](const auto& each) {
+    return jit::is_same_flow(*each->loop.graph, graph);
+  });
+  return found == place->entries.end() ? nullptr : (*found)->run;
 }
 
 }  // namespace
@@ -124,7 +65,7 @@ struct Tracer::LoopResults {
 bool Tracer::run_loop() {
   Frame& frame = *vm_.frame();
   const Loop* const loop = frame.code->loops().at(frame.place());
-  if (loop == nullptr || !may_be_node(frame, *loop) || !is_worth_a_node(frame, *loop)) return false;
+  if (loop == nullptr || !may_be_node(frame, *loop) || !is_read_at_once(frame, *loop)) return false;
   const std::optional<LoopResults> made = results_of_loop(frame, *loop);
   return made && note_loop(frame, *loop, *made);
 }
@@ -139,23 +80,20 @@ bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
   return !is_unrolled && options.own_backend.is_none() && options.own_passes.empty();
 }
 
-bool Tracer::is_worth_a_node(const Frame& frame, const Loop& loop) const {
+// May the loop be read? Where nobody asked for compilation, only if it runs as a flow by itself.
+bool Tracer::is_read_at_once(const Frame& frame, const Loop& loop) const {
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
-  if (place != nullptr && place->ends_entries()) return true;
   const CompileOptions& options = base_->code->compiled->options;
-  const std::size_t step = loop.end - 1;
-  if (!options.asked_for && options.backend != kAsCaptured) return false;
-  if (frame.code->opcode_at(step) != Opcode::NextFor) return false;
-  const Value* const state = frame.base + frame.code->instructions[step].a;
-  return state->is(Tag::Int) && state[1].as_int() >= kMostUnrolled;
+  return (place != nullptr && place->ends_entries()) || options.asked_for || options.backend == kAsCaptured;
 }
 
 // Runs the loop apart from the memory of the program. Nothing where it is no node, and nothing has changed.
 std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, const Loop& loop) {
   const Watch unwatched(vm_, nullptr);
   const jit::NoLevels apart;
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   LoopReading reading = read_loop(vm_, loop);
-  if (!reading.flow) return std::nullopt;
+  if (!reading.flow || !is_worth_a_node(frame, loop, *reading.flow->graph, place.get())) return std::nullopt;
   LoopResults made;
   made.flow = std::move(reading.flow);
   const LoopFlow& flow = *made.flow;
@@ -166,14 +104,14 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
     const Value& v = *value_of(flow, each, frame, found);
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
-  std::shared_ptr<jit::RunnableFlow> run = known_code(followed_at(*frame.code, loop.top).get(), *flow.graph);
+  std::shared_ptr<jit::RunnableFlow> run = known_code(place.get(), *flow.graph);
   if (run == nullptr) {
     run = vm_.interpreter().options().evaluates_flows ? jit::evaluated(flow.graph)
                                                       : jit::compile_flow(flow.graph).run;
   }
   if (run == nullptr) return std::nullopt;
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
-    if (has_number_in_tuple(flow, done.front())) continue;
+    if (gives_number_in_tuple(flow, done.front())) continue;
     jit::FlowAsOp as = jit::as_op(flow.graph, run, std::move(done));
     if (!as.function || shares_written(operands, as.function->written)) continue;
     as.function->name = recorder_.own_name("loop");

@@ -31,6 +31,8 @@ const LoopFunction* loop_function(const Op& op);
 std::shared_ptr<const Op> owner_of_loop(const Op& op);
 // The loops among the nodes of a graph, in order, each once.
 std::vector<const Op*> loop_ops(const Graph& graph);
+// Do both do the same, for whatever sizes they were read?
+bool is_same_flow(const FlowGraph& a, const FlowGraph& b);
 // Are both loops, of one name, with equal flows and results?
 bool is_same_loop(const Op& a, const Op& b);
 // The flow graph of a loop's op as text.

@@ -273,6 +273,7 @@ std::string alone(const Graph& graph) {
 
 std::string print_graph(const Graph& graph) {
   std::string text;
+  for (const Op* op : loop_ops(graph)) text += loop_text(*op);
   std::set<std::string_view> printed;
   for (const Op* op : custom_ops(graph)) {
     if (!printed.insert(op->name()).second) continue;
@@ -280,9 +281,7 @@ std::string print_graph(const Graph& graph) {
     text += alone(function.forward);
     if (function.backward) text += alone(*function.backward);
   }
-  text += alone(graph);
-  for (const Op* op : loop_ops(graph)) text += loop_text(*op);
-  return text;
+  return text + alone(graph);
 }
 
 }  // namespace kiln::jit

@@ -151,7 +151,9 @@ void FlowEmitter::look_for_interrupt(const FlowBlock& made) {
   build_.CreateStore(build_.CreateAdd(build_.CreateLoad(type, iterations_), int_value(1)), iterations_);
   if (made.interrupted == kCannotFail) return;
   auto* const flag = build_.CreateAlignedLoad(build_.getInt8Ty(), interrupt_, llvm::Align(1));
-  flag->setAtomic(llvm::AtomicOrdering::Monotonic);
+  // It is read each time, and other loads may still be moved across it, which a stricter order forbids.
+  flag->setAtomic(llvm::AtomicOrdering::Unordered);
+  flag->setVolatile(true);
   llvm::BasicBlock* const asked = block("asked");
   llvm::BasicBlock* const on = block("on");
   build_.CreateCondBr(build_.CreateIsNotNull(flag), asked, on,

@@ -28,6 +28,7 @@ struct FlowStepPlan {
     Reduce,     // all elements of some dimensions combined: `combine`
     Product,    // sums of products
     Copy,       // elements of the last operand, converted; with `dims`: backwards along these
+    Pick,       // elements of the first operand, a vector, at the places that the second one counts
     Fill,       // one number everywhere: `filled`, or the first operand
     Call,       // the kernel of the op
   };

@@ -104,6 +104,11 @@ llvm::Value* fill_fits(const FlowRow& row) {
   return emit.build().CreateICmpSLE(emit.count(row.result), emit.int_value(kMostRowElements));
 }
 
+llvm::Value* pick_fits(const FlowRow& row) {
+  const bool in_memory = row.operands[0].element == nullptr && row.operands[1].element == nullptr;
+  return in_memory ? fill_fits(row) : nullptr;
+}
+
 }  // namespace
 
 llvm::Value* leaves_fit(const FlowRow& row) {
@@ -117,6 +122,8 @@ llvm::Value* fits(const FlowRow& row) {
       return elements_fit(row);
     case FlowStepPlan::Kind::Fill:
       return fill_fits(row);
+    case FlowStepPlan::Kind::Pick:
+      return pick_fits(row);
     case FlowStepPlan::Kind::Reduce:
       return reduction_fits(row);
     case FlowStepPlan::Kind::Product:

@@ -27,5 +27,6 @@ void emit_reduction(const FlowRow& row);
 void emit_product(const FlowRow& row);
 void emit_copy(const FlowRow& row);
 void emit_fill(const FlowRow& row);
+void emit_pick(const FlowRow& row);
 
 }  // namespace kiln::jit

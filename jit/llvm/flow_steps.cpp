@@ -20,6 +20,8 @@ void emit_loop(const FlowRow& row) {
       return emit_copy(row);
     case FlowStepPlan::Kind::Fill:
       return emit_fill(row);
+    case FlowStepPlan::Kind::Pick:
+      return emit_pick(row);
     default:
       return emit_elementwise(row);
   }

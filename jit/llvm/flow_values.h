@@ -12,6 +12,7 @@
 #include "jit/llvm/bitcode.h"
 #include "jit/llvm/body_calls.h"
 #include "jit/llvm/flow_plan.h"
+#include "jit/llvm/flow_products.h"
 #include "jit/llvm/flow_run.h"
 #include "jit/llvm/flow_sizes.h"
 #include "jit/llvm/scalar_calls.h"
@@ -60,7 +61,9 @@ class FlowEmitter {
   FlowTensor tensor(const Operand& operand);
   DType dtype(const Operand& operand) const;
   // A size over symbols. It may wrap on its way, and is right where the result fits.
-  llvm::Value* size(Dim size) { return sizes_.size(size); }
+  llvm::Value* size(Dim size);
+  llvm::Value* size_product(llvm::Value* a, llvm::Value* b);
+  const SizeProducts& products() const { return products_; }
   llvm::Value* int_value(std::int64_t value) { return build_.getInt64(static_cast<std::uint64_t>(value)); }
   // Of all elements.
   llvm::Value* count(const FlowTensor& x);
@@ -153,6 +156,7 @@ class FlowEmitter {
   ScalarCalls scalars_;
   BodyCalls vectors_;
   FlowSizes sizes_;
+  SizeProducts products_;
   std::map<std::string, llvm::Value*> symbols_;
   std::vector<llvm::Value*> numbers_;  // by value
   std::vector<FlowTensor> tensors_;    // by value

@@ -177,12 +177,20 @@ std::vector<const Op*> loop_ops(const Graph& graph) {
   return found;
 }
 
+bool is_same_flow(const FlowGraph& a, const FlowGraph& b) {
+  const auto text = [](FlowGraph flow) {
+    for (auto& [symbol, hint] : flow.hints) hint = 0;
+    return to_string(flow);
+  };
+  return text(a) == text(b);
+}
+
 bool is_same_loop(const Op& a, const Op& b) {
   const LoopFunction* const x = loop_function(a);
   const LoopFunction* const y = loop_function(b);
   if (x == nullptr || y == nullptr) return false;
   return x->name == y->name && x->done == y->done && x->written == y->written && x->given == y->given &&
-         (x->flow == y->flow || to_string(*x->flow) == to_string(*y->flow));
+         (x->flow == y->flow || is_same_flow(*x->flow, *y->flow));
 }
 
 std::string loop_text(const Op& op) { return to_string(*loop_function(op)->flow); }

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {
     "dist": ["transport", "algorithms", "cards", "controller", "launch"],
-    "jit": ["graph", "passes", "trace", "autodiff", "loops", "flow", "llvm", "cpu", "cuda", "runtime", "pipeline"],
+    "jit": ["graph", "passes", "trace", "autodiff", "loops", "flow", "llvm", "cpu", "cuda", "runtime", "pipeline", "built"],
     "onnx": ["proto", "export", "import"],
     "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "fourier", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
