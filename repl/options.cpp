@@ -116,17 +116,17 @@ class Reader {
   // `kiln run model.onnx` is one process: a model is no program of ranks.
   bool runs_model() const { return at_ < rest_.size() && std::string_view(rest_[at_]).ends_with(".onnx"); }
 
-  // All that follows belongs to the job, unless it asks for help, or to Jupyter's kernel.
+  // All that follows belongs to the job, unless it asks for help; of `kiln jupyter` it belongs to the kernel.
   CommandLine whole_line() {
     line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
     const bool asks = line_.arguments == std::vector<std::string>{"--help"};
-    if (asks && line_.mode == Mode::Run) line_.mode = Mode::Help;
+    if (asks && line_.mode != Mode::Jupyter) line_.mode = Mode::Help;
     return std::move(line_);
   }
 
   // The program and its function; all else is for what builds (stdlib/build_command.kiln).
   CommandLine build_line() {
-    line_ = run_line();
+    line_ = whole_line();
     if (line_.mode == Mode::Help) return std::move(line_);
     std::vector<std::string>& rest = line_.arguments;
     if (rest.empty() || is_option(rest.front()))
