@@ -73,10 +73,11 @@ def wait_for(browser, expression):
     raise AssertionError(f"never: {expression}")
 
 
-NOTEBOOK = "window.jupyterapp?.shell.currentWidget"
+NOTEBOOK = "[...(window.jupyterapp?.shell.widgets('main') ?? [])].find(each => each.context?.path === 'notebook.ipynb')"
 # Cells behind the error run, too.
 RUN_ALL = f"""(async () => {{
   const notebook = {NOTEBOOK};
+  window.jupyterapp.shell.activateById(notebook.id);
   for (let i = 0; i < notebook.content.widgets.length; ++i) {{
     notebook.content.activeCellIndex = i;
     await window.jupyterapp.commands.execute("notebook:run-cell");
@@ -86,11 +87,11 @@ RUN_ALL = f"""(async () => {{
 
 def look(browser, url, keep):
     browser.open(f"{url}/lab/tree/notebook.ipynb?reset")
-    wait_for(browser, f"{NOTEBOOK}?.sessionContext?.session?.kernel?.status === 'idle'")
+    wait_for(browser, f"({NOTEBOOK})?.sessionContext?.session?.kernel?.status === 'idle'")
     browser.evaluate(RUN_ALL)
     for number, (source, condition) in enumerate(CELLS):
-        browser.evaluate(f"{NOTEBOOK}.content.scrollToItem({number}, 'start').then(() => 0)")
-        wait_for(browser, f"(out => {condition})({NOTEBOOK}.content.widgets[{number}].outputArea.node)")
+        browser.evaluate(f"({NOTEBOOK}).content.scrollToItem({number}, 'start').then(() => 0)")
+        wait_for(browser, f"(out => {condition})(({NOTEBOOK}).content.widgets[{number}].outputArea.node)")
         if keep:
             time.sleep(1)
             browser.screenshot(os.path.join(keep, f"cell-{number}.png"))
