@@ -1,4 +1,5 @@
 """The programs that bench/run measures beside each other, and how one of them is run."""
+import ctypes.util
 import functools
 import os
 import re
@@ -34,6 +35,7 @@ PEERS = {
     "numpy": ("numpy.py", [python_with("numpy")], lambda: importable("numpy")),
     "jax": ("jax.py", [python_with("jax")], lambda: importable("jax")),
     "numba": ("numba.py", [python_with("numba")], lambda: importable("numba")),
+    "fftw": ("fftw.py", [sys.executable], lambda: all(map(ctypes.util.find_library, ("fftw3f", "fftw3")))),
     "cpython": ("cpython.py", [sys.executable], lambda: True),
     "luajit -joff": ("lua", ["luajit", "-joff"], lambda: shutil.which("luajit") is not None),
 }

@@ -67,14 +67,15 @@ std::optional<Span> token_with_text(const Span& span, std::string_view wanted) {
   return found;
 }
 
-// "x @ w2" of labels under both operands.
+// "x @ w2" of labels under both operands; the operator may have one before them.
 std::optional<Span> operands_of(const Diagnostic& diagnostic, std::string_view wanted) {
-  if (diagnostic.labels.size() < 2) return std::nullopt;
-  const Span& first = diagnostic.labels[0].span;
-  const Span& second = diagnostic.labels[1].span;
-  if (first.file != second.file || first.end > second.begin) return std::nullopt;
-  const Span whole = join(first, second);
-  return wanted.starts_with(first.text()) ? std::optional(whole) : std::nullopt;
+  for (std::size_t i = 0; i + 1 < diagnostic.labels.size(); ++i) {
+    const Span& left = diagnostic.labels[i].span;
+    const Span& right = diagnostic.labels[i + 1].span;
+    const bool are_apart = left && left.file == right.file && left.end <= right.begin;
+    if (are_apart && wanted.starts_with(left.text())) return join(left, right);
+  }
+  return std::nullopt;
 }
 
 // Are there fewer mistakes of syntax with the fix than without?

@@ -103,7 +103,8 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain"});
+  const std::string_view near =
+      lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "jupyter", "lsp"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -187,6 +188,8 @@ int run(const CommandLine& line) {
       to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
                             !line.no_color && wants_color(STDOUT_FILENO)));
       return kExitDone;
+    case Mode::LanguageServer:
+      return run_language_server();
     case Mode::Run:
       return run_ranks(line);
     case Mode::Jupyter:

@@ -56,13 +56,14 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 7> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 8> kTools{{{"run", Mode::Run},
                                       {"build", Mode::Build},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
                                       {"explain", Mode::Explain},
-                                      {"jupyter", Mode::Jupyter}}};
+                                      {"jupyter", Mode::Jupyter},
+                                      {"lsp", Mode::LanguageServer}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -88,6 +89,8 @@ class Reader {
       tool_ = {};
     }
     if (line_.mode == Mode::Run || line_.mode == Mode::Jupyter) return whole_line();
+    // Editors add words of their own, as `--stdio`.
+    if (line_.mode == Mode::LanguageServer) return std::move(line_);
     if (line_.mode == Mode::Build) return build_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
@@ -223,6 +226,7 @@ std::string usage_text() {
       "done\n"
       "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
       "kiln jupyter install          make Kiln known to Jupyter; `kiln jupyter` lists what else there is\n"
+      "kiln lsp                      the language server, for editors: it talks on its standard streams\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

@@ -9,7 +9,21 @@
 
 namespace kiln::repl {
 
-enum class Mode { Prompt, Run, Script, Code, Build, Format, Check, Test, Explain, Jupyter, Version, Help };
+enum class Mode {
+  Prompt,
+  Run,
+  Script,
+  Code,
+  Build,
+  Format,
+  Check,
+  Test,
+  Explain,
+  Jupyter,
+  LanguageServer,
+  Version,
+  Help
+};
 
 struct CommandLine {
   Mode mode = Mode::Prompt;

@@ -29,6 +29,8 @@ struct Source {
     Receiver,       // of a bound method
     Method,         // the function of a bound method
     Default,        // `number` of a function
+    Part,           // `number` of an iterator
+    Length,         // of a list
     Grad,           // of a tensor
   };
   Kind kind = Kind::Constant;
@@ -73,6 +75,7 @@ class SourceValues {
   const Value* find(const Source& source);
   const Value* find_in_frames(const Source& source) const;
   const Value* find_in(const Value& parent, const Source& source);
+  const Value* made(Value value);
 
   static const Value kNotAsked;
   const Sources& sources_;

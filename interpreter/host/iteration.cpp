@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/opaque_iterator.h"
+#include "interpreter/values/iterators.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/tables.h"
@@ -18,7 +19,7 @@ using namespace host;
 Value enumerate(Interpreter& interpreter, std::span<Value> arguments) {
   std::vector<Value> parts{make_iterator(interpreter, arguments[0]), int_argument(arguments[1], "start"),
                            std::int64_t{0}};
-  return make<Iterator>("enumerate", IteratorForm::Enumerate, std::move(parts));
+  return iterator_of(IteratorForm::Enumerate, std::move(parts));
 }
 
 std::vector<Value> iterators(Interpreter& interpreter, const std::vector<Value>& iterables) {
@@ -47,7 +48,7 @@ bool advance_all(Interpreter& interpreter, const std::vector<Value>& all, bool s
 Value zip(Interpreter& interpreter, std::span<Value> arguments) {
   std::vector<Value> all = iterators(interpreter, arguments[0].as<Tuple>().items);
   if (!bool_argument(arguments[1], "strict") || all.empty())
-    return make<Iterator>("zip", IteratorForm::Zip, std::move(all));
+    return iterator_of(IteratorForm::Zip, std::move(all));
   const auto next = [](const std::vector<Value>& held, Interpreter& own, Value& out) {
     std::vector<Value> items;
     if (!advance_all(own, held, true, items)) return false;
@@ -86,8 +87,7 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
     const std::int64_t last = r.size() == 0 ? r.start : r.item(r.size() - 1);
     // The smallest step has no opposite, and is that of two items at most.
     const auto back = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(r.step));
-    std::vector<Value> parts{last, r.iterations(), back};
-    return make<Iterator>("reversed", IteratorForm::Range, std::move(parts));
+    return iterator_of(IteratorForm::Range, {last, r.iterations(), back});
   }
   if (items_of(xs) != nullptr) {
     const auto next = [](const Value& held, std::size_t& left, Interpreter&, Value& out) {

@@ -6,6 +6,7 @@
 
 #include "interpreter/host/opaque_iterator.h"
 #include "interpreter/host/text_file.h"
+#include "interpreter/values/iterators.h"
 #include "interpreter/values/native_stack.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
@@ -16,11 +17,6 @@ namespace kiln::interp {
 namespace {
 
 using namespace host;
-
-Value over_items(const Value& xs) {
-  return make<Iterator>(std::string(type_name(xs)), IteratorForm::Items,
-                        std::vector<Value>{xs, std::int64_t{0}});
-}
 
 Value over_text(const Value& text) {
   const auto next = [](const Value& held, std::size_t& at, Interpreter&, Value& out) {
@@ -48,17 +44,6 @@ Value over_keys(const Value& dict) {
   };
   return opaque_iterator(std::string(type_name(dict)), next, dict, dict.as<Dict>().size(),
                          dict.as<Dict>().first_live());
-}
-
-Value over_range(const Value& range) {
-  const auto& r = range.as<Range>();
-  return make<Iterator>("range", IteratorForm::Range, std::vector<Value>{r.start, r.iterations(), r.step});
-}
-
-Value over_tensor(const Value& value) {
-  const kiln::Tensor x = value.as_tensor();
-  if (x.rank() == 0) raise("TypeError", "a 0-d tensor cannot be iterated", "use `item()` for its value");
-  return make<Iterator>("tensor", IteratorForm::Rows, std::vector<Value>{value, std::int64_t{0}});
 }
 
 Value over_file(const Value& file) {
@@ -145,6 +130,13 @@ bool next_of_each(Interpreter& interpreter, const Iterator& it, Value& out) {
 
 }  // namespace
 
+Value iterator_of(IteratorForm form, std::vector<Value> parts) {
+  static constexpr std::string_view kNames[] = {"", "", "tensor", "range", "enumerate", "zip"};
+  const std::string_view name =
+      form == IteratorForm::Items ? type_name(parts[0]) : kNames[static_cast<std::size_t>(form)];
+  return make<Iterator>(std::string(name), form, std::move(parts));
+}
+
 // Iterators of iterators nest as deep as the program makes them.
 bool advance(Interpreter& interpreter, const Value& iterator, Value& item) {
   check_native_stack("iterators are nested too deeply");
@@ -171,16 +163,20 @@ Value make_iterator(Interpreter& interpreter, const Value& iterable) {
       return iterable;
     case Tag::List:
     case Tag::Tuple:
-      return over_items(iterable);
+      return iterator_of(IteratorForm::Items, {iterable, std::int64_t{0}});
     case Tag::Str:
       return over_text(iterable);
     case Tag::Dict:
     case Tag::Set:
       return over_keys(iterable);
-    case Tag::Range:
-      return over_range(iterable);
+    case Tag::Range: {
+      const auto& r = iterable.as<Range>();
+      return iterator_of(IteratorForm::Range, {r.start, r.iterations(), r.step});
+    }
     case Tag::Tensor:
-      return over_tensor(iterable);
+      if (iterable.as_tensor().rank() == 0)
+        raise("TypeError", "a 0-d tensor cannot be iterated", "use `item()` for its value");
+      return iterator_of(IteratorForm::Rows, {iterable, std::int64_t{0}});
     case Tag::File:
       return over_file(iterable);
     case Tag::Instance:

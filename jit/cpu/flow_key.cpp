@@ -125,7 +125,7 @@ class FlowKey {
   }
   void put(const FlowStepPlan& plan) {
     const auto& [kind, of_elements, deferred, number, application, combine, dims, filled, call, guards,
-                 symbols, memory] = plan;
+                 symbols, memory, apart] = plan;
     key_.put(kind);
     key_.put(of_elements);
     key_.put(deferred);
@@ -138,6 +138,7 @@ class FlowKey {
     key_.put(call);
     put(guards);
     put_texts(symbols);
+    key_.put(apart);
     put_all(memory, [this](const FlowMemory& each) {
       key_.put(each.first);
       key_.put(each.count);

@@ -95,8 +95,7 @@ llvm::Value* all_fill(const FlowRow& row, const std::vector<llvm::Value*>& sizes
 
 llvm::Value* elements_fit(const FlowRow& row) {
   if (!row.step.node.writes()) return leaves_fit(row);
-  if (row.plan.application.failure >= 0) return nullptr;
-  return row.emit.build().CreateAnd(leaves_fit(row), is_in_order(row, row.result));
+  return row.plan.application.failure >= 0 ? nullptr : leaves_fit(row);
 }
 
 llvm::Value* fill_fits(const FlowRow& row) {
@@ -113,6 +112,12 @@ llvm::Value* pick_fits(const FlowRow& row) {
 
 llvm::Value* leaves_fit(const FlowRow& row) {
   return row.emit.build().CreateAnd(fill_fits(row), all_fill(row, row.result.sizes));
+}
+
+llvm::Value* is_in_order(const FlowRow& row) {
+  const bool reads =
+      row.plan.kind == FlowStepPlan::Kind::Pointwise || row.plan.kind == FlowStepPlan::Kind::Copy;
+  return reads && row.step.node.writes() ? is_in_order(row, row.result) : row.emit.build().getTrue();
 }
 
 llvm::Value* fits(const FlowRow& row) {

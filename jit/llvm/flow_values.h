@@ -115,6 +115,7 @@ class FlowEmitter {
   void look_for_interrupt(const FlowBlock& block);
   llvm::BasicBlock* exit_block(ExitId exit);
   void write_exits();
+  void end_in(ExitId exit, llvm::BasicBlock* made);
   void write_exit(ExitId exit);
   std::vector<BlockId> order() const;
 
@@ -124,6 +125,10 @@ class FlowEmitter {
   FlowTensor described(ValueId id);  // sizes and strides of a value by its plan
   // Words as calls and exits have them.
   Words outside_words(const Operand& operand);
+  Words outside_words(const FlowTensor& x);
+  bool is_tensor(const Operand& operand) const {
+    return operand.is_value() && !flow().type(operand.value).is_number;
+  }
 
   llvm::Value* emit_number(const FlowStep& step, const FlowStepPlan& plan);
   llvm::Value* emit_item(const FlowStep& step);
@@ -133,8 +138,9 @@ class FlowEmitter {
   void emit_in_memory(const FlowStep& step, const FlowStepPlan& plan);
   FlowRow row_of(const FlowStep& step, const FlowStepPlan& plan);
   void defer(const FlowStep& step, const FlowStepPlan& plan);
-  bool compute_deferred(const FlowRow& row);
-  void emit_call(const FlowStep& step, const FlowStepPlan& plan, std::span<llvm::Value* const> slots);
+  FlowTensor in_memory(const FlowTensor& x);
+  void emit_write(const FlowRow& row);
+  void emit_call(const FlowRow& row, std::span<llvm::Value* const> slots);
   llvm::Value* choose_slot(const FlowMemory& memory);
   llvm::Value* slot_field(llvm::Value* slot, std::uint64_t field, llvm::Type* type);
   void either(llvm::Value* condition, const std::function<void()>& then, const std::function<void()>& other);

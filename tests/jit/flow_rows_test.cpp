@@ -333,6 +333,30 @@ TEST_CASE("results that are read once are computed by their readers", "[jit][flo
   }
 }
 
+TEST_CASE("an exit shows what is computed later", "[jit][flow][rows]") {
+  const Both both =
+      block_of({{DType::F64, {kM, kN}}, {DType::F64, {kM, kN}}, {DType::I64, {kK}}, {DType::I64, {kK}}},
+               [&](FlowBuilder& b, const Ids& in) {
+                 const ValueId row = b.step("select", {of(in[1])}, {{"dim", Dim(0)}, {"index", Dim(0)}});
+                 const ValueId product = b.step("mul", {of(in[0]), of(in[1])});
+                 const ExitId first = b.exit("the first place is absent", {of(product), of(row)});
+                 const ValueId some = b.step("index", {of(row), of(in[2])}, {}, first);
+                 const ValueId negative = b.step("neg", {of(product)});
+                 const ExitId second = b.exit("the second place is absent", {of(negative), of(some)});
+                 const ValueId others = b.step("index", {of(row), of(in[3])}, {}, second);
+                 b.write("add", {of(in[0]), of(negative)}, second);
+                 return Ids{some, others, in[0]};
+               });
+  const auto places = [](std::int64_t last) {
+    return make({5}, DType::I64, [=](std::int64_t i) { return i == 4 ? last : i; });
+  };
+  for (const std::int64_t m : {2, 20, 2000}) {
+    for (const auto& [first, second] : {std::pair(0, 1), std::pair(99, 0), std::pair(0, -99)})
+      both.compare(
+          {any_of({m, 20}, DType::F64, 1), any_of({m, 20}, DType::F64, 2), places(first), places(second)});
+  }
+}
+
 TEST_CASE("what is computed later finds its operands as they were", "[jit][flow][rows]") {
   FlowBuilder b("later:1");
   b.flow.hints.emplace("n", 20);

@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "notebook": {"notebook", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "editor": {"editor", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
@@ -50,7 +51,7 @@ KEPT_IN = {
     "ft2build": ("interpreter/plot/raster/",),
     "gif_lib": ("interpreter/plot/raster/",),
     "protozero": ("onnx/proto/",),
-    "nlohmann": ("interpreter/", "lang/", "repl/page/", "notebook/"),
+    "nlohmann": ("interpreter/", "lang/", "repl/page/", "notebook/", "editor/"),
     "xeus": ("notebook/kernel/",),
     "zmq": ("notebook/kernel/",),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe

@@ -48,11 +48,11 @@ void FlowReader::call_function(std::uint32_t base, const FlowItem& callee, std::
   }
   switch (callee.known.tag()) {
     case Tag::Function:
-      if (!names.empty()) throw Unsupported{"a function of the program is called with names"};
-      return enter(callee, std::move(arguments));
+      return enter(callee, bound(callee, std::move(arguments), names));
     case Tag::Native: {
       const Value called = called_by(callee.known);
       if (!called.is(Tag::Native)) throw Unsupported{"a call of " + text_of(callee)};
+      if (names.empty() && choose_extreme(base, called.as<Native>().name, arguments)) return;
       reg(base) = call_native(called.as<Native>(), std::move(arguments), names);
       return;
     }
@@ -82,6 +82,14 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
       reg(base) = call_op_on(*op, arguments, names);
       return;
     }
+  }
+  if (receiver.is(Kind::Known) && receiver.known.is(Tag::List) &&
+      host_member(Tag::List, site.name) != nullptr) {
+    const std::vector<FlowItem> others(arguments.begin() + 1, arguments.end());
+    const auto result = names.empty() ? list_method(receiver, site.name, others) : std::nullopt;
+    if (!result) throw Unsupported{fmt::format("`{}` of a list", site.name)};
+    reg(base) = *result;
+    return;
   }
   if (receiver.is(Kind::Known) && receiver.known.is(Tag::Module)) {
     const FlowItem function = attribute(receiver, site);
@@ -121,6 +129,34 @@ FlowItem FlowReader::default_of(const FlowItem& callee, std::size_t number) {
                                           static_cast<std::int64_t>(number), "'s default"));
 }
 
+// One argument for each parameter. The last arguments have the names that are given.
+std::vector<FlowItem> FlowReader::bound(const FlowItem& callee, std::vector<FlowItem> arguments,
+                                        const std::vector<std::string_view>& names) {
+  const Function& function = callee.known.as<Function>();
+  const std::vector<CodeParameter>& parameters = function.code->parameters;
+  const std::string text = function.code->name.empty() ? "a function" : "`" + function.code->name + "`";
+  const Unsupported misfit{text + " is called in a way that needs binding"};
+  if (function.code->plain_arity < 0 || arguments.size() > parameters.size()) throw misfit;
+  const std::size_t plain = arguments.size() - names.size();
+  std::vector<std::optional<FlowItem>> given(arguments.begin(),
+                                             arguments.begin() + static_cast<std::ptrdiff_t>(plain));
+  given.resize(parameters.size());
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    const auto named = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const CodeParameter& each) { return each.name == names[n]; });
+    if (named == parameters.end() || given[static_cast<std::size_t>(named - parameters.begin())])
+      throw misfit;
+    given[static_cast<std::size_t>(named - parameters.begin())] = arguments[plain + n];
+  }
+  std::vector<FlowItem> all;
+  const std::size_t required = parameters.size() - function.defaults.size();
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    if (!given[k] && k < required) throw misfit;
+    all.push_back(given[k] ? *given[k] : default_of(callee, k - required));
+  }
+  return all;
+}
+
 void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) {
   const Function& function = callee.known.as<Function>();
   const Code& code = *function.code;
@@ -139,18 +175,15 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
   if (calls_itself) throw Unsupported{text + " calls itself"};
   if (state_.frames.size() > kDeepest || code.instructions.size() > kLongest)
     throw Unsupported{text + " is too long to be part of a loop"};
-  const auto arity = static_cast<std::size_t>(std::max(code.plain_arity, 0));
-  const bool fits = code.plain_arity >= 0 && arguments.size() <= arity &&
-                    arguments.size() + function.defaults.size() >= arity && !code.is_init && !code.is_whole;
-  if (!fits) throw Unsupported{text + " is called in a way that needs binding"};
-  for (std::size_t k = arguments.size(); k < arity; ++k)
-    arguments.push_back(default_of(callee, k - (arity - function.defaults.size())));
+  if (code.is_init || code.is_whole) throw Unsupported{text + " runs apart"};
+  refuse_iterators(arguments);
   FlowFrame inner;
   inner.code = &code;
   inner.function = callee;
   inner.registers = std::move(arguments);
   inner.registers.resize(code.registers);
-  for (std::size_t r = arity; r < code.locals; ++r) inner.registers[r] = FlowItem::at(Value::unset(), -1);
+  for (std::size_t r = code.parameters.size(); r < code.locals; ++r)
+    inner.registers[r] = FlowItem::at(Value::unset(), -1);
   if (!state_.in_call()) {
     state_.wrote = false;
     state_.fresh_since = notes_.now();

@@ -76,8 +76,48 @@ FlowItem FlowReader::numbers_compared(CompareOp op, FlowItem a, FlowItem b) {
   }
 }
 
+// An int in a range, or a number among numbers.
+FlowItem FlowReader::contained(const FlowItem& x, const FlowItem& given) {
+  FlowItem among = given;
+  if (among.is(Kind::Known) && among.known.is(Tag::Range)) {
+    inputs_.expect_same(among);
+    const Range& range = among.known.as<Range>();
+    among = FlowItem::group(Kind::Range, {FlowItem::constant(range.start), FlowItem::constant(range.stop),
+                                          FlowItem::constant(range.step)});
+  }
+  const auto both = [this](const FlowItem& a, const FlowItem& b) {
+    return numbers_binary(lang::BinaryOp::BitAnd, a, b);
+  };
+  if (among.is(Kind::Range) && x.is_int()) {
+    const FlowItem start = forced(among.parts[0]), stop = forced(among.parts[1]), step = among.parts[2];
+    const bool is_rising = *step.literal_int() > 0;
+    const CompareOp from = is_rising ? CompareOp::Ge : CompareOp::Le,
+                    to = is_rising ? CompareOp::Lt : CompareOp::Gt;
+    const FlowItem is_within = both(numbers_compared(from, x, start), numbers_compared(to, x, stop));
+    if (*step.literal_int() == 1 || *step.literal_int() == -1) return is_within;
+    const FlowItem distance = numbers_binary(lang::BinaryOp::Sub, x, start);
+    const FlowItem rest = numbers_binary(lang::BinaryOp::Mod, distance, step);
+    return both(is_within, numbers_compared(CompareOp::Eq, rest, FlowItem::constant(std::int64_t{0})));
+  }
+  constexpr std::size_t kMostItems = 32;
+  const std::vector<FlowItem> items = items_of(among);
+  if (!x.is(Kind::Number) || items.size() > kMostItems)
+    throw Unsupported{text_of(x) + " is looked for in " + text_of(given)};
+  FlowItem is_there = FlowItem::constant(false);
+  for (const FlowItem& each : items) {
+    const FlowItem item = forced(each);
+    if (!item.is(Kind::Number)) throw Unsupported{"a number is looked for among other values"};
+    is_there = numbers_binary(lang::BinaryOp::BitOr, is_there, numbers_compared(CompareOp::Eq, x, item));
+  }
+  return is_there;
+}
+
 // A flow compares identities only with `none`, as programs do that keep the best value so far.
 FlowItem FlowReader::identity_compared(CompareOp op, const FlowItem& a, const FlowItem& b) {
+  if (op == CompareOp::In || op == CompareOp::NotIn) {
+    const FlowItem is_there = contained(forced(a), b);
+    return op == CompareOp::In ? is_there : negated(is_there);
+  }
   const bool is_identity = op == CompareOp::Is || op == CompareOp::IsNot;
   if (!is_identity || (!a.is_none() && !b.is_none()))
     throw Unsupported{"`" + std::string(spelling(op)) + "` of " + text_of(a) + " and " + text_of(b)};

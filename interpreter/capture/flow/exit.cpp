@@ -37,20 +37,28 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       held.number = static_cast<std::int64_t>(values.size());
       values.push_back(notes_.operand_of(item));
       return held;
-    case Kind::Tuple: {
+    case Kind::Tuple:
       held.kind = Held::Kind::Tuple;
-      held.number = static_cast<std::int64_t>(values.size());
-      held.count = static_cast<std::int64_t>(item.parts.size());
-      for (const FlowItem& part : item.parts) {
-        const bool is_value = part.is(Kind::Number) || part.is(Kind::Tensor) || part.known.is_number();
-        if (!is_value && !(part.is(Kind::Known) && part.known.is(Tag::Tensor))) return std::nullopt;
-        values.push_back(notes_.operand_of(forced(part)));
-      }
-      return held;
-    }
+      break;
+    case Kind::Range:
+      held.kind = Held::Kind::Range;
+      break;
+    case Kind::Slice:
+      held.kind = Held::Kind::Slice;
+      break;
+    case Kind::Iterator:
+      held.kind = Held::Kind::Iterator;
+      held.number = static_cast<std::int64_t>(item.form);
+      break;
     default:
       return std::nullopt;
   }
+  for (const FlowItem& each : item.parts) {
+    std::optional<Held> part = this->held(each, values);
+    if (!part) return std::nullopt;
+    held.parts.push_back(*std::move(part));
+  }
+  return held;
 }
 
 FlowReader::Resume FlowReader::resume_of(const FlowState& state) {

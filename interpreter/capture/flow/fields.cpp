@@ -36,6 +36,24 @@ SourceId FlowReader::struct_source(const FlowItem& object) {
   return owner;
 }
 
+// Nothing where the dict has no such key now, or the key is none that is one for all runs of the flow.
+std::optional<FlowVariable> FlowReader::entry(const FlowItem& dict, const FlowItem& key) {
+  const bool is_text = key.is(Kind::Known) && key.known.is(Tag::Str);
+  if (!is_text && !key.is_literal()) return std::nullopt;
+  const Value name = is_text ? key.known : key.literal();
+  const Value* now = dict.known.as<Dict>().find(name);
+  if (now == nullptr) return std::nullopt;
+  inputs_.expect_same(key);
+  const SourceId owner = inputs_.owner(dict.known, dict.source);
+  Source source;
+  source.kind = Source::Kind::Key;
+  source.parent = owner;
+  source.key = name;
+  source.text =
+      fmt::format("{}[{}]", flow_.sources[owner].text, is_text ? "\"" + name.as<Str>().text + "\"" : "…");
+  return FlowVariable{inputs_.add_source(std::move(source)), *now};
+}
+
 FlowItem FlowReader::attribute(const FlowItem& owner, const Site& site) {
   const FlowItem object = forced(owner);
   const std::string text = fmt::format("`.{}` of {}", site.name, text_of(object));

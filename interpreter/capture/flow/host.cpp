@@ -45,6 +45,7 @@ FlowItem FlowReader::length_of(const FlowItem& given) {
     inputs_.expect_same(item);
     return FlowItem::constant(static_cast<std::int64_t>(item.known.as<Str>().length()));
   }
+  if (is_written_list(item)) return number_list(item).length;
   const bool is_known = item.is(Kind::Known) && (item.known.is(Tag::List) || item.known.is(Tag::Tuple));
   if (!is_known) throw Unsupported{"the length of " + text_of(item)};
   return FlowItem::constant(static_cast<std::int64_t>(items_of(item).size()));
@@ -68,9 +69,28 @@ std::optional<FlowItem> FlowReader::call_host(std::string_view name, std::vector
   return std::nullopt;
 }
 
+// The least or greatest of an int and a float is of the kind of either, so each is a way of its own. False:
+// the call is another one.
+bool FlowReader::choose_extreme(std::uint32_t result, std::string_view name,
+                                const std::vector<FlowItem>& arguments) {
+  if ((name != "min" && name != "max") || arguments.size() != 2) return false;
+  const FlowItem a = forced(arguments[0]), b = forced(arguments[1]);
+  if (!a.is(Kind::Number) || !b.is(Kind::Number) || a.dtype == b.dtype) return false;
+  const FlowItem takes_second =
+      numbers_compared(name == "max" ? lang::CompareOp::Gt : lang::CompareOp::Lt, b, a);
+  const std::size_t next = frame().pc + 1;
+  const auto choose = [&](const FlowItem& x) {
+    reg(result) = x;
+    go_to(next);
+  };
+  split(takes_second, [&] { choose(b); }, [&] { choose(a); });
+  return true;
+}
+
 FlowItem FlowReader::call_native(const Native& native, std::vector<FlowItem> arguments,
                                  const std::vector<std::string_view>& names) {
   for (FlowItem& each : arguments) each = forced(each);
+  if (auto iterator = call_iteration(native.name, arguments, names)) return *std::move(iterator);
   const bool has_tensor = std::any_of(arguments.begin(), arguments.end(),
                                       [](const FlowItem& each) { return each.is(Kind::Tensor); });
   if (!has_tensor && names.empty()) {
@@ -101,6 +121,8 @@ FlowItem FlowReader::call_type(const Type& type, std::vector<FlowItem> arguments
     const FlowItem zero = FlowItem::constant(std::int64_t{0}), one = FlowItem::constant(std::int64_t{1});
     if (arguments.size() == 1) arguments.insert(arguments.begin(), zero);
     if (arguments.size() == 2) arguments.push_back(one);
+    if (!arguments[2].is_literal() || *arguments[2].literal_int() == 0)
+      throw Unsupported{"the step of a range varies"};
     return FlowItem::group(Kind::Range, std::move(arguments));
   }
   if (arguments.size() != 1) throw Unsupported{text};

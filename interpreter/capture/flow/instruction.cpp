@@ -112,6 +112,7 @@ bool FlowReader::load() {
     case Opcode::Copy:
     case Opcode::Take: {
       const FlowItem item = reg(i.b);
+      refuse_iterators({item});
       reg(i.a) = item;
       return true;
     }
@@ -138,6 +139,7 @@ bool FlowReader::collect() {
   const auto parts = [&](std::uint32_t first, std::uint32_t count) {
     std::vector<FlowItem> items;
     for (std::uint32_t k = 0; k < count; ++k) items.push_back(reg(first + k));
+    refuse_iterators(items);
     return items;
   };
   switch (opcode()) {
@@ -147,6 +149,12 @@ bool FlowReader::collect() {
     case Opcode::BuildList:
       reg(i.a) = FlowItem::group(FlowItem::Kind::List, parts(i.b, i.c));
       return true;
+    case Opcode::ListAppend: {
+      const FlowItem list = reg(i.a);
+      if (!list.known.is(Tag::List)) throw Unsupported{"a list is made"};
+      append_number(list, reg(i.b));
+      return true;
+    }
     case Opcode::BuildSlice:
       reg(i.a) = FlowItem::group(FlowItem::Kind::Slice, parts(i.b, 3));
       return true;
@@ -172,6 +180,10 @@ bool FlowReader::access() {
       return true;
     case Opcode::SetIndexBack: {
       const FlowItem object = forced(reg(i.a)), changed = forced(reg(i.c));
+      if (object.is(FlowItem::Kind::Known)) {
+        set_index(object, reg(i.b), changed);
+        return true;
+      }
       const bool are_tensors = object.is(FlowItem::Kind::Tensor) && changed.is(FlowItem::Kind::Tensor);
       if (!are_tensors || !shares_storage(object.tensor, changed.tensor))
         throw Unsupported{"an item is changed that is no part of a tensor"};

@@ -67,8 +67,7 @@ namespace {
 
 void refuse_effects(const Op& op, const Attrs& attrs) {
   const std::string name = "`" + spoken_name(op) + "`";
-  if (op.draws()) throw Unsupported{name + " draws random numbers"};
-  if (op.is_ordered()) throw Unsupported{name + " has an effect beside its result"};
+  if (op.is_ordered() && !op.draws()) throw Unsupported{name + " has an effect beside its result"};
   if (op.call != nullptr) throw Unsupported{name + " is code of its own"};
   if (op.has(kCountsPlaces)) throw Unsupported{name + " sees the memory itself"};
   if (op.writes_inputs != nullptr && op.writes_inputs(attrs))
@@ -119,6 +118,7 @@ Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
     made_at_.insert_or_assign(each.storage().get(), ++made_);
   }
   step.node.outputs = std::move(outputs);
+  wrote_ = wrote_ || op.draws();  // which cannot be done again, either
   return results;
 }
 

@@ -149,7 +149,7 @@ void FlowReader::finish_arguments(Place& place) {
 
 void FlowReader::finish() {
   for (Place& each : places_) finish_arguments(each);
-  if (!knowledge_.assigned.empty()) inputs_.expect_owners_apart();
+  if (!knowledge_.assigned.empty() || inputs_.writes_lists()) inputs_.expect_owners_apart();
   flow_.graph = std::make_shared<const jit::FlowGraph>(std::move(notes_.graph()));
 }
 

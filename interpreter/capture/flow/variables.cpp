@@ -55,6 +55,7 @@ void FlowReader::assign(const FlowVariable& variable, const FlowItem& value) {
   const FlowItem now = value_of(variable);
   if (same_item(now, value)) return;
   if (value.is(FlowItem::Kind::Tensor) && now.known.is(Tag::Tensor) && same_item(forced(now), value)) return;
+  refuse_iterators({value});
   std::vector<jit::Operand> values;
   if (!held(value, values)) throw Unsupported{text_of(value) + " is assigned to a variable"};
   const auto known = std::find_if(knowledge_.assigned.begin(), knowledge_.assigned.end(),

@@ -145,55 +145,75 @@ void FourierPlan<T>::make_chirp() {
   for (const double value : around) filter.push_back(static_cast<T>(value));
 }
 
+template <class T>
+std::size_t FourierPlan<T>::bytes() const {
+  return columns.bytes() + rows.bytes() +
+         (coarse.size() + fine.size() + chirp.size() + filter.size()) * sizeof(T);
+}
+
+template <class T>
+RealPlan<T>::RealPlan(std::int64_t of) : length(of), pairs(fourier_plan<T>(of / 2)) {
+  for (std::int64_t k = 0; 4 * k <= length; ++k) put(roots, root_of_unity(k, length));
+}
+
 // ---- Those that are kept ---------------------------------------------------------------------------------
 
 namespace {
 
-template <class T>
-struct KeptPlans {
-  static constexpr std::size_t kMost = std::size_t{64} << 20;  // bytes
-  std::mutex mutex;
-  std::map<std::int64_t, std::shared_ptr<const FourierPlan<T>>> plans;
-  std::size_t bytes = 0;
-
-  static KeptPlans& get() {
+template <class Plan>
+class KeptPlans {
+ public:
+  static std::shared_ptr<const Plan> of(std::int64_t length) {
     static KeptPlans kept;
-    return kept;
+    if (auto plan = kept.find(length)) return plan;
+    const auto made = std::make_shared<const Plan>(length);
+    kept.keep(made);
+    return made;
   }
-  std::shared_ptr<const FourierPlan<T>> find(std::int64_t length) {
-    const std::lock_guard lock(mutex);
-    const auto found = plans.find(length);
-    return found == plans.end() ? nullptr : found->second;
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{64} << 20;  // bytes
+
+  std::shared_ptr<const Plan> find(std::int64_t length) {
+    const std::lock_guard lock(mutex_);
+    const auto found = plans_.find(length);
+    return found == plans_.end() ? nullptr : found->second;
   }
-  void keep(const std::shared_ptr<const FourierPlan<T>>& plan) {
-    const std::size_t numbers =
-        plan->coarse.size() + plan->fine.size() + plan->chirp.size() + plan->filter.size() + 64;
-    const std::lock_guard lock(mutex);
-    if (bytes + numbers * sizeof(T) > kMost) {
-      plans.clear();
-      bytes = 0;
+  void keep(const std::shared_ptr<const Plan>& plan) {
+    const std::size_t bytes = plan->bytes() + sizeof(Plan);
+    const std::lock_guard lock(mutex_);
+    if (bytes_ + bytes > kMost) {
+      plans_.clear();
+      bytes_ = 0;
     }
-    bytes += numbers * sizeof(T);
-    plans.emplace(plan->length, plan);
+    if (plans_.emplace(plan->length, plan).second) bytes_ += bytes;
   }
+
+  std::mutex mutex_;
+  std::map<std::int64_t, std::shared_ptr<const Plan>> plans_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace
 
 template <class T>
 std::shared_ptr<const FourierPlan<T>> fourier_plan(std::int64_t length) {
-  KeptPlans<T>& kept = KeptPlans<T>::get();
-  if (auto plan = kept.find(length)) return plan;
-  const auto made = std::make_shared<const FourierPlan<T>>(length);
-  kept.keep(made);
-  return made;
+  return KeptPlans<FourierPlan<T>>::of(length);
+}
+template <class T>
+std::shared_ptr<const RealPlan<T>> real_plan(std::int64_t length) {
+  return KeptPlans<RealPlan<T>>::of(length);
 }
 
 template class FourierPasses<float>;
 template class FourierPasses<double>;
 template struct FourierPlan<float>;
 template struct FourierPlan<double>;
+template struct RealPlan<float>;
+template struct RealPlan<double>;
 template std::shared_ptr<const FourierPlan<float>> fourier_plan<float>(std::int64_t);
 template std::shared_ptr<const FourierPlan<double>> fourier_plan<double>(std::int64_t);
+template std::shared_ptr<const RealPlan<float>> real_plan<float>(std::int64_t);
+template std::shared_ptr<const RealPlan<double>> real_plan<double>(std::int64_t);
 
 }  // namespace kiln::cpu

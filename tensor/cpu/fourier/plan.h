@@ -25,6 +25,7 @@ class FourierPasses {
   std::int64_t length() const { return length_; }
   // The passes, in order. Of transforms of one number there is none.
   std::size_t count() const { return passes_.size(); }
+  std::size_t bytes() const { return twiddles_.size() * sizeof(T) + passes_.size() * sizeof(Step); }
   FourierPass<T> operator[](std::size_t at) const {
     FourierPass<T> pass = passes_[at].pass;
     pass.twiddles = twiddles_.data() + passes_[at].twiddles;
@@ -61,15 +62,29 @@ struct FourierPlan {
   std::vector<T> chirp, filter;
   std::shared_ptr<const FourierPlan> inner{};
 
-  explicit FourierPlan(std::int64_t length);
+  explicit FourierPlan(std::int64_t of);
+  std::size_t bytes() const;
 
  private:
   void split();
   void make_chirp();
 };
 
-// Made once, and kept while there is room. `length` is at least 1.
+// Of an even number of real numbers, as half as many pairs.
+template <class T>
+struct RealPlan {
+  std::int64_t length;
+  std::shared_ptr<const FourierPlan<T>> pairs;
+  std::vector<T> roots;  // e^(-2 pi i k / length) for k up to length / 4
+
+  explicit RealPlan(std::int64_t of);
+  std::size_t bytes() const { return roots.size() * sizeof(T); }
+};
+
+// Made once, and kept while there is room. `length` is at least 1, of real numbers 2.
 template <class T>
 std::shared_ptr<const FourierPlan<T>> fourier_plan(std::int64_t length);
+template <class T>
+std::shared_ptr<const RealPlan<T>> real_plan(std::int64_t length);
 
 }  // namespace kiln::cpu
