@@ -1,7 +1,6 @@
 #include "notebook/cell_output.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "tensor/held_signals.h"
 
@@ -55,7 +54,7 @@ void CellOutput::watch() {
     const std::lock_guard lock(mutex_);
     if (ends_) return;
     take_captured();
-    send_whole_characters();
+    if (Clock::now() - sent_ >= kPatience) send_whole_characters();
   }
 }
 
@@ -80,6 +79,7 @@ void CellOutput::send_whole_characters() {
 void CellOutput::send_text() {
   if (!text_.empty()) client_.stream(name_, text_);
   text_.clear();
+  sent_ = Clock::now();
 }
 
 // Between cells the thread that runs them holds the lock anyhow.

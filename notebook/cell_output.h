@@ -2,6 +2,7 @@
 // it was made.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -13,9 +14,9 @@
 
 namespace kiln::notebook {
 
-// Text waits until there is much of it, or for 50 ms, or until something else is shown. What programs that a
-// cell starts write to their own output is part of it. Outside of cells nothing goes out: what comes then is
-// shown by the next cell.
+// Text waits until there is much of it, for 50 ms at most, or until something else is shown. What programs
+// that a cell starts write to their own output is part of it. Outside of cells nothing goes out: what comes
+// then is shown by the next cell.
 class CellOutput {
  public:
   // `captures`: also what is written to the process's standard output and error.
@@ -53,11 +54,13 @@ class CellOutput {
   void send_whole_characters();
   void send_text();
 
+  using Clock = std::chrono::steady_clock;
   Client& client_;
   CapturedStreams captured_;
   bool is_cell_ = false;  // does one run? For the thread that runs them
   std::mutex mutex_;      // of all below; held by that thread while none runs
   std::string name_, text_;
+  Clock::time_point sent_;  // when text went out last
   bool ends_ = false;
   std::thread watcher_;
 };

@@ -2,14 +2,12 @@
 
 #include <unistd.h>
 
-#include <filesystem>
+#include "tensor/own_folder.h"
 
 namespace kiln::repl {
 
 void run_jupyter(const CommandLine& line) {
-  std::error_code ignored;
-  const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::string program = own.parent_path() / "kiln-kernel";
+  const std::string program = own_folder() / "kiln-kernel";
   std::vector<char*> words{const_cast<char*>(program.c_str())};
   for (const std::string& each : line.arguments) words.push_back(const_cast<char*>(each.c_str()));
   words.push_back(nullptr);

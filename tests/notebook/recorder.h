@@ -33,7 +33,12 @@ class Recorder : public Client {
     return all.size();
   }
 
-  void stream(const std::string& name, const std::string& text) override { take({name, text, {}, {}}); }
+  // When text goes out depends on the clock: what stands together is one.
+  void stream(const std::string& name, const std::string& text) override {
+    const std::lock_guard lock(mutex_);
+    if (all.empty() || all.back().kind != name) all.push_back({name, {}, {}, {}});
+    all.back().text += text;
+  }
   void display(Json data, const std::string& id) override { take({"display", id, std::move(data), {}}); }
   void update_display(Json data, const std::string& id) override {
     take({"update", id, std::move(data), {}});
