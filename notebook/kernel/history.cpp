@@ -1,5 +1,7 @@
 #include "notebook/kernel/history.h"
 
+#include <utility>
+
 namespace kiln::notebook {
 namespace {
 

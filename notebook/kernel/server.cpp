@@ -1,5 +1,6 @@
 #include "notebook/kernel/server.h"
 
+#include <string>
 #include <utility>
 
 #include <zmq.hpp>
