@@ -110,13 +110,13 @@ Json Notebook::evaluated(const std::string& expression) {
 CellReply Notebook::run(const std::string& cell, const CellOptions& options) {
   is_silent_ = options.silent;
   may_ask_ = options.may_ask;
-  error_.reset();
-  value_.reset();
   drawn_.clear();
   CellReply reply;
   const CellOutput::Cell running(output_);
-  begin_session();
   const InterruptsInCell interrupts;
+  begin_session();
+  error_.reset();
+  value_.reset();
   reply.status = session_.eval_cell(cell, !is_silent_).status;
   reply.error = error_;
   const std::string output = value_ ? value_->value("text/plain", "") : std::string();
