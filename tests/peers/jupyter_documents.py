@@ -17,9 +17,14 @@ from support.kernels import ROOT, Place, kernel_program, text_of  # noqa: E402
 
 
 def shown(cell):
-    """What a test of the document compares: results and prints, and of an error its first line."""
-    outputs = [each for each in cell.outputs if each.output_type != "stream" or each.name == "stdout"]
-    return "".join(text_of(each.output_type, each) for each in outputs)
+    """What a test of the document compares: results and prints, and of what goes to stderr the first line."""
+    printed, said = "", ""
+    for each in cell.outputs:
+        if each.output_type == "error" or each.get("name") == "stderr":
+            said += text_of(each.output_type, each)
+        else:
+            printed += text_of(each.output_type, each)
+    return printed + said.split("\n")[0]
 
 
 def trimmed(text):
