@@ -55,11 +55,13 @@ notebook::Notebook::Options notebook_options(const std::string& connection_file)
           .runs_init = true};
 }
 
-// What is said of messages that are no requests is for the log of who started the kernel.
+// What xeus says of itself and of messages that are no requests is for the log of who started the kernel. The
+// stream is never taken down, as others may write to the end.
 void log_to(int descriptor) {
-  static std::ofstream log("/dev/fd/" + std::to_string(descriptor));
+  static std::ofstream& log = *new std::ofstream("/dev/fd/" + std::to_string(descriptor));
+  if (!log) return;
   log << std::unitbuf;
-  if (log) std::cerr.rdbuf(log.rdbuf());
+  for (std::ostream* stream : {&std::cerr, &std::clog, &std::cout}) stream->rdbuf(log.rdbuf());
 }
 
 // A kernel whose Jupyter has died has nobody to serve.

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from support.kernels import KILN, Place, Served, kernel_program  # noqa: E402
 
 CELLS = 1000
-WARM = 100  # cells before memory is looked at: caches fill
+WARM = 10  # cells before memory is looked at
 MOST_MIB = 10
 
 
@@ -46,7 +46,7 @@ def check_memory(place):
         for number in range(CELLS):
             if number == WARM:
                 before = resident_mib(kernel.process_id())
-            kernel.run(f"x = randn(100, 100)\ny_{number % 7} = (x * {number}).tanh()\nprint(\"cell {number}\")\ny_{number % 7}")
+            kernel.run(f"x = randn(20, 20)\ny_{number % 7} = (x * {number}).tanh()\nprint(\"cell {number}\")\ny_{number % 7}")
         grown = resident_mib(kernel.process_id()) - before
     print(f"{CELLS - WARM} cells after the first {WARM}: {grown:.1f} MiB more than {before:.0f} MiB")
     assert grown < MOST_MIB
