@@ -1,12 +1,13 @@
 // Owns `kiln jupyter`.
 #pragma once
 
-#include "repl/options.h"
+#include <string>
+#include <vector>
 
 namespace kiln::repl {
 
-// Becomes `kiln-kernel`, the program beside this one, with the arguments of the line. Throws UsageError where
+// Becomes `kiln-kernel`, the program beside this one, with these arguments. Throws UsageError where
 // there is none.
-[[noreturn]] void run_jupyter(const CommandLine& line);
+[[noreturn]] void run_jupyter(const std::vector<std::string>& arguments);
 
 }  // namespace kiln::repl

@@ -195,8 +195,6 @@ int run(const CommandLine& line) {
       return run_language_server();
     case Mode::Run:
       return run_ranks(line);
-    case Mode::Jupyter:
-      run_jupyter(line);
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:
@@ -253,6 +251,7 @@ int main(int argc, char** argv) {
   CommandLine line;
   try {
     check_processor();
+    if (argc > 1 && std::string_view(argv[1]) == "jupyter") run_jupyter({argv + 2, argv + argc});
     line = parse_command_line(arguments_of(argc, argv));
     apply_settings(line);
     return leave(run(line));

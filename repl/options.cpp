@@ -56,13 +56,12 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 8> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 7> kTools{{{"run", Mode::Run},
                                       {"build", Mode::Build},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
                                       {"explain", Mode::Explain},
-                                      {"jupyter", Mode::Jupyter},
                                       {"lsp", Mode::LanguageServer}}};
 
 const Option& find_option(std::string_view name) {
@@ -88,7 +87,7 @@ class Reader {
       line_.mode = Mode::Prompt;
       tool_ = {};
     }
-    if (line_.mode == Mode::Run || line_.mode == Mode::Jupyter) return whole_line();
+    if (line_.mode == Mode::Run) return run_line();
     // Editors add words of their own, as `--stdio`.
     if (line_.mode == Mode::LanguageServer) return std::move(line_);
     if (line_.mode == Mode::Build) return build_line();
@@ -119,17 +118,16 @@ class Reader {
   // `kiln run model.onnx` is one process: a model is no program of ranks.
   bool runs_model() const { return at_ < rest_.size() && std::string_view(rest_[at_]).ends_with(".onnx"); }
 
-  // All that follows belongs to the job, unless it asks for help; of `kiln jupyter` it belongs to the kernel.
-  CommandLine whole_line() {
+  // All that follows belongs to the job, unless it asks for help.
+  CommandLine run_line() {
     line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
-    const bool asks = line_.arguments == std::vector<std::string>{"--help"};
-    if (asks && line_.mode != Mode::Jupyter) line_.mode = Mode::Help;
+    if (line_.arguments == std::vector<std::string>{"--help"}) line_.mode = Mode::Help;
     return std::move(line_);
   }
 
   // The program and its function; all else is for what builds (stdlib/build_command.kiln).
   CommandLine build_line() {
-    line_ = whole_line();
+    line_ = run_line();
     if (line_.mode == Mode::Help) return std::move(line_);
     std::vector<std::string>& rest = line_.arguments;
     if (rest.empty() || is_option(rest.front()))
@@ -219,13 +217,13 @@ std::string usage_text() {
       "                              compile a function for tensors of these types to a shared object for C\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
+      "kiln jupyter install          make Kiln known to Jupyter; `kiln jupyter` lists what else there is\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
       "                              a folder stands for the .kiln files below it: hidden folders are passed "
       "over,\n"
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
       "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
-      "kiln jupyter install          make Kiln known to Jupyter; `kiln jupyter` lists what else there is\n"
       "kiln lsp                      the language server, for editors: it talks on its standard streams\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {

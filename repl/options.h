@@ -9,21 +9,7 @@
 
 namespace kiln::repl {
 
-enum class Mode {
-  Prompt,
-  Run,
-  Script,
-  Code,
-  Build,
-  Format,
-  Check,
-  Test,
-  Explain,
-  Jupyter,
-  LanguageServer,
-  Version,
-  Help
-};
+enum class Mode { Prompt, Run, Script, Code, Build, Format, Check, Test, Explain, LanguageServer, Version, Help };
 
 struct CommandLine {
   Mode mode = Mode::Prompt;
@@ -31,7 +17,7 @@ struct CommandLine {
   std::string code;                    // of all `-e`, a line each
   std::string entry;                   // of build: the function
   std::vector<std::string> files;      // of fmt, check, test; of explain the code
-  std::vector<std::string> arguments;  // the program's `args`; of run and jupyter their own
+  std::vector<std::string> arguments;  // the program's `args`
   bool prompt_after = false;           // -i
   bool check = false;                  // --check: of compiled calls, or of files by fmt
   bool no_color = false;
