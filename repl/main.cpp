@@ -12,6 +12,8 @@
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/host/rank_job.h"
+#include "interpreter/profile.h"
+#include "interpreter/vm/profile_run.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/explain.h"
@@ -24,12 +26,14 @@
 #include "repl/paths.h"
 #include "repl/prompt.h"
 #include "repl/rank_session.h"
+#include "repl/report.h"
 #include "repl/run_ranks.h"
 #include "repl/session.h"
 #include "repl/start.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "repl/write_text.h"
 #include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/detached_call.h"
@@ -113,6 +117,8 @@ void suggest_tool(const CommandLine& line) {
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
 
+constexpr const char* kBuildText = "<build>";  // the program of `kiln build`
+
 std::string quoted(const std::string& text) {
   std::string made = "\"";
   for (const char c : text) made += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -124,15 +130,36 @@ std::string model_program(const std::string& path) {
   return "from onnx_command import run_file\nrun_file(" + quoted(path) + ", args)\n";
 }
 
-// Runs the program, then what makes a library of its function.
+bool is_of_program(const lang::Span& place) {
+  return place && !place.file->is_library() && place.file->name() != kBuildText;
+}
+
+// Runs the program, then what makes a library of its function. Of errors the places in the program are told.
 Result build_library(Session& session, const CommandLine& line) {
   suggest_tool(line);
   Result ran = session.eval_script(line.script);
   if (ran.status != Status::Done) return ran;
-  return session.eval_program("<build>",
-                              "import build_command\nbuild_command.build_library(" + quoted(line.entry) +
-                                  ", " + line.entry + ", " + quoted(line.script) + ", args)\n",
-                              false);
+  try {
+    session.interpreter().run(kBuildText, "import build_command\nbuild_command.build_library(" +
+                                              quoted(line.entry) + ", " + line.entry + ", " +
+                                              quoted(line.script) + ", args)\n");
+  } catch (lang::UserError& error) {
+    lang::Diagnostic& told = error.diagnostic();
+    std::erase_if(told.labels, [](const lang::Label& each) { return !is_of_program(each.span); });
+    std::erase_if(told.trace, [](const lang::Frame& each) { return !is_of_program(each.span); });
+    throw;
+  }
+  return ran;
+}
+
+// Runs the program, and tells of what it compiled, also where it failed.
+Result write_report(Session& session, const CommandLine& line) {
+  suggest_tool(line);
+  Result ran = session.eval_script(line.script);
+  if (ran.exit_code == kExitUsage) return ran;
+  write_text(line.output, report_page(session.interpreter(), line.script));
+  to_stdout("wrote " + line.output + "\n");
+  return ran;
 }
 
 Result run_program(Session& session, const CommandLine& line) {
@@ -140,9 +167,20 @@ Result run_program(Session& session, const CommandLine& line) {
     return session.eval_program("<model>", model_program(line.script), false);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
   if (line.mode == Mode::Build) return build_library(session, line);
+  if (line.mode == Mode::Report) return write_report(session, line);
   if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
   suggest_tool(line);
   return session.eval_script(line.script);
+}
+
+// Writes what time went to where that is asked for, also of a program that failed.
+Result run_traced(Session& session, const CommandLine& line) {
+  if (line.trace.empty()) return run_program(session, line);
+  Result result;
+  const interp::Profile profile =
+      interp::profile_run(session.interpreter(), [&] { result = run_program(session, line); });
+  write_text(line.trace, interp::trace_text(profile.events));
+  return result;
 }
 
 int run_session(const CommandLine& line) {
@@ -161,7 +199,7 @@ int run_session(const CommandLine& line) {
   session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
-    const Result result = run_program(session, line);
+    const Result result = run_traced(session, line);
     errors.finish(result.exit_code != kExitDone);
     if (result.status == Status::Interrupted && !line.prompt_after) leaving.emplace();
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
@@ -199,6 +237,7 @@ int run(const CommandLine& line) {
     case Mode::Script:
     case Mode::Code:
     case Mode::Build:
+    case Mode::Report:
       break;
   }
   const RankConnection connection(line);

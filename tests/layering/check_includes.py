@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "notebook": {"notebook", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "editor": {"editor", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
-    "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "ort": {"ort", "embed", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {

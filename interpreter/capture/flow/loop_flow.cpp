@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "interpreter/capture/flow/reader.h"
 #include "jit/graph/trace.h"
 #include "tensor/autograd.h"
@@ -18,6 +20,10 @@ LoopReading refused(Vm& vm, const Loop& loop, std::string reason) {
 
 }  // namespace
 
+bool LoopFlow::is_differentiated() const {
+  return std::find(wanted.begin(), wanted.end(), true) != wanted.end();
+}
+
 void LoopFlow::Held::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(value, visitor);
   for (const Held& each : parts) each.visit_references(visitor);
@@ -33,7 +39,7 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-LoopReading read_loop(Vm& vm, const Loop& loop) {
+LoopReading read_loop(Vm& vm, const Loop& loop, bool differentiates) {
   if (levels::top != nullptr) return refused(vm, loop, "the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused(vm, loop, "each instruction is watched");
   const jit::NoLevels apart;
@@ -44,6 +50,7 @@ LoopReading read_loop(Vm& vm, const Loop& loop) {
     try {
       FlowReader reader(vm, loop, *flow, inputs, knowledge);
       if (!reader.read()) continue;
+      if (flow->is_differentiated() && !differentiates) return refused(vm, loop, "gradients are recorded");
       if (!reader.goes_round()) return refused(vm, loop, reader.first_reason());
       return {std::move(flow), {}, {}};
     } catch (const ReadAgain&) {
