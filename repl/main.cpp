@@ -20,6 +20,7 @@
 #include "repl/failure.h"
 #include "repl/init_file.h"
 #include "repl/interrupt.h"
+#include "repl/jupyter.h"
 #include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
@@ -28,6 +29,7 @@
 #include "repl/report.h"
 #include "repl/run_ranks.h"
 #include "repl/session.h"
+#include "repl/start.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
@@ -63,14 +65,6 @@ int complain(const UsageError& error) {
   if (!error.help.empty()) to_stderr("help: " + error.help + "\n");
   to_stderr("`kiln --help` shows what there is\n");
   return kExitUsage;
-}
-
-// A build for one kind of processor may have been carried to another.
-void check_processor() {
-  const std::string_view missing = cpu::missing_isa();
-  if (missing.empty()) return;
-  throw UsageError{"this build is for processors with " + std::string(missing) + ", which this one is not",
-                   "`scripts/build release` builds for this machine, `scripts/build bundle` for every one"};
 }
 
 void apply_settings(const CommandLine& line) {
@@ -116,7 +110,8 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "lsp"});
+  const std::string_view near =
+      lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "jupyter", "lsp"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
@@ -193,8 +188,7 @@ int run_session(const CommandLine& line) {
   const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
-  jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  use_code_store({jit::cached_code, jit::keep_code});
+  use_kept_kernels();
   Session::Options options = session_options(line, prompt && terminal);
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
@@ -296,6 +290,7 @@ int main(int argc, char** argv) {
   CommandLine line;
   try {
     check_processor();
+    if (argc > 1 && std::string_view(argv[1]) == "jupyter") run_jupyter({argv + 2, argv + argc});
     line = parse_command_line(arguments_of(argc, argv));
     apply_settings(line);
     return leave(run(line));

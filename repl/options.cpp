@@ -241,6 +241,7 @@ std::string usage_text() {
       "kiln report [-o page.html] f  run a program, and write a page of what was compiled of it, and why\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
+      "kiln jupyter install          make Kiln known to Jupyter; `kiln jupyter` lists what else there is\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
       "                              a folder stands for the .kiln files below it: hidden folders are passed "
       "over,\n"
