@@ -41,15 +41,6 @@ const Value* value_of(const LoopFlow& loop, const Input& input, const Frame& fra
   return frame.base + loop.sources[input.source].number + (input.kind == Input::Kind::Left ? 1 : 0);
 }
 
-// Code of the flow that runs at this place already.
-std::shared_ptr<jit::RunnableFlow> known_code(const FlowPlace* place, const jit::FlowGraph& graph) {
-  if (place == nullptr) return nullptr;
-  const auto found = std::find_if(place->entries.begin(), place->entries.end(), [&](const auto& each) {
-    return jit::is_same_flow(*each->loop.graph, graph);
-  });
-  return found == place->entries.end() ? nullptr : (*found)->run;
-}
-
 }  // namespace
 
 // A loop that has run in the recorded call.
@@ -104,16 +95,12 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
     const Value& v = *value_of(flow, each, frame, found);
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
-  std::shared_ptr<jit::RunnableFlow> run = known_code(place.get(), *flow.graph);
-  if (run == nullptr) {
-    run = vm_.interpreter().options().evaluates_flows ? jit::evaluated(flow.graph)
-                                                      : jit::compile_flow(flow.graph).run;
-  }
-  if (run == nullptr) return std::nullopt;
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
     if (gives_number_in_tuple(flow, done.front())) continue;
-    jit::FlowAsOp as = jit::as_op(flow.graph, run, std::move(done));
+    jit::FlowAsOp as = jit::as_op(flow.graph, std::move(done));
     if (!as.function || shares_written(operands, as.function->written)) continue;
+    as.function->run = code_of(flow.graph, place.get());
+    if (as.function->run == nullptr) return std::nullopt;
     as.function->name = recorder_.own_name("loop");
     made.op = jit::make_loop_op(*std::move(as.function));
     made.places = std::move(as.places);
@@ -125,6 +112,23 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
     }
   }
   return std::nullopt;
+}
+
+// Code is made once for equal flows. Null where none can be made.
+std::shared_ptr<jit::RunnableFlow> Tracer::code_of(const std::shared_ptr<const jit::FlowGraph>& flow,
+                                                   const FlowPlace* place) {
+  Compiled& compiled = *base_->code->compiled;
+  for (const auto& [known, run] : compiled.loop_code)
+    if (jit::is_same_flow(*known, *flow)) return run;
+  std::shared_ptr<jit::RunnableFlow> run;
+  for (std::size_t k = 0; place != nullptr && k < place->entries.size(); ++k)
+    if (jit::is_same_flow(*place->entries[k]->loop.graph, *flow)) run = place->entries[k]->run;
+  if (run == nullptr) {
+    const bool by_steps = vm_.interpreter().options().evaluates_flows;
+    run = by_steps ? jit::evaluated(flow) : jit::compile_flow(flow).run;
+  }
+  if (run != nullptr) compiled.loop_code.emplace_back(flow, run);
+  return run;
 }
 
 // False where capture stops in front of the loop.

@@ -143,8 +143,7 @@ class Finder {
 
 }  // namespace
 
-FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<RunnableFlow> run,
-               std::vector<ExitId> done) {
+FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::vector<ExitId> done) {
   FlowAsOp made;
   try {
     made = Finder(*flow, done).run();
@@ -153,7 +152,6 @@ FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<RunnableFl
     return made;
   }
   made.function->flow = std::move(flow);
-  made.function->run = std::move(run);
   made.function->done = std::move(done);
   return made;
 }
