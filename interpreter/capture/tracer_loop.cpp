@@ -62,13 +62,14 @@ bool Tracer::run_loop() {
 }
 
 bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
-  if (instructions_ == 0 || nested_ > 0 || is_apart_ || is_stopped() || levels::top != &recorder_ ||
-      is_own_top(frame, loop.top) || (&frame == base_ && !region_.contains(loop.top)))
-    return false;
+  if (nested_ > 0 || is_apart_ || is_stopped() || levels::top != &recorder_) return false;
   const bool is_unrolled =
       !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
+  if (is_unrolled || (&frame == base_ && !region_.contains(loop.top))) return false;
+  // An entry that begins there holds iterations of the loop, unless the whole function is compiled.
+  if (is_own_top(frame, loop.top) && (instructions_ > 0 || region_.begin == loop.top)) return false;
   const CompileOptions& options = base_->code->compiled->options;
-  return !is_unrolled && options.own_backend.is_none() && options.own_passes.empty();
+  return options.own_backend.is_none() && options.own_passes.empty();
 }
 
 // May the loop be read? Where nobody asked for compilation, only if it runs as a flow by itself.
@@ -220,6 +221,7 @@ void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
                                        : nullptr;
     if (given != nullptr && flow.graph->type(given->value).is_number) {
       put.item = put.value.tensor();
+      const jit::NoLevels apart;  // the graph reads no element
       put.value = std::visit([](auto number) { return Value(number); }, jit::to_number(put.item));
     } else if (given != nullptr && r < frame.code->function->locals.size()) {
       recorder_.set_name(put.value.tensor(), std::string(frame.code->function->locals[r]));
