@@ -7,6 +7,7 @@
 #include "interpreter/capture/observe.h"
 #include "interpreter/interpreter.h"
 #include "jit/flow/number_value.h"
+#include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_function.h"
 #include "tensor/functions.h"
 
@@ -86,6 +87,10 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   LoopReading reading = read_loop(vm_, loop);
   if (!reading.flow || !is_worth_a_node(frame, loop, *reading.flow->graph, place.get())) return std::nullopt;
+  if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
+    if (jit::verifies_passes()) throw InternalError("the flow graph of a node is wrong: " + fault);
+    return std::nullopt;
+  }
   LoopResults made;
   made.flow = std::move(reading.flow);
   const LoopFlow& flow = *made.flow;
