@@ -33,7 +33,10 @@ class Finder {
 
  private:
   bool is_input(ValueId id) const { return id < static_cast<ValueId>(flow_.inputs.size()); }
-  std::string name(ValueId id) const { return "`" + flow_.values[static_cast<std::size_t>(id)].name + "`"; }
+  std::string name(ValueId id) const {
+    const std::string& name = flow_.values[static_cast<std::size_t>(id)].name;
+    return name.empty() ? "a value" : "`" + name + "`";
+  }
   const std::vector<Operand>& values(ExitId exit) const {
     return flow_.exits[static_cast<std::size_t>(exit)].values;
   }
