@@ -16,6 +16,7 @@
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
+#include "repl/init_file.h"
 #include "repl/interrupt.h"
 #include "repl/kept_settings.h"
 #include "repl/options.h"
@@ -27,8 +28,8 @@
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
-#include "tensor/cuda/program.h"
 #include "tensor/detached_call.h"
 #include "tensor/device.h"
 #include "tensor/parallel.h"
@@ -111,23 +112,39 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain"});
+  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "lsp"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
 
+std::string quoted(const std::string& text) {
+  std::string made = "\"";
+  for (const char c : text) made += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return made + "\"";
+}
+
 // The program that runs a model of ONNX on the files that the arguments name.
 std::string model_program(const std::string& path) {
-  std::string text = "from onnx_command import run_file\nrun_file(\"";
-  for (const char c : path) text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return text + "\", args)\n";
+  return "from onnx_command import run_file\nrun_file(" + quoted(path) + ", args)\n";
+}
+
+// Runs the program, then what makes a library of its function.
+Result build_library(Session& session, const CommandLine& line) {
+  suggest_tool(line);
+  Result ran = session.eval_script(line.script);
+  if (ran.status != Status::Done) return ran;
+  return session.eval_program("<build>",
+                              "import build_command\nbuild_command.build_library(" + quoted(line.entry) +
+                                  ", " + line.entry + ", " + quoted(line.script) + ", args)\n",
+                              false);
 }
 
 Result run_program(Session& session, const CommandLine& line) {
   if (line.script.ends_with(".onnx"))
     return session.eval_program("<model>", model_program(line.script), false);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
+  if (line.mode == Mode::Build) return build_library(session, line);
   if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
   suggest_tool(line);
   return session.eval_script(line.script);
@@ -139,7 +156,7 @@ int run_session(const CommandLine& line) {
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
   jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  cuda::use_code_store({jit::cached_code, jit::keep_code});
+  use_code_store({jit::cached_code, jit::keep_code});
   Session::Options options = session_options(line, prompt && terminal);
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
@@ -180,11 +197,14 @@ int run(const CommandLine& line) {
       to_stdout(explanation(line.files.empty() ? "" : line.files.front(),
                             !line.no_color && wants_color(STDOUT_FILENO)));
       return kExitDone;
+    case Mode::LanguageServer:
+      return run_language_server();
     case Mode::Run:
       return run_ranks(line);
     case Mode::Prompt:
     case Mode::Script:
     case Mode::Code:
+    case Mode::Build:
       break;
   }
   const RankConnection connection(line);

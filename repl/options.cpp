@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -55,11 +56,13 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 5> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 7> kTools{{{"run", Mode::Run},
+                                      {"build", Mode::Build},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
-                                      {"explain", Mode::Explain}}};
+                                      {"explain", Mode::Explain},
+                                      {"lsp", Mode::LanguageServer}}};
 
 const Option& find_option(std::string_view name) {
   std::vector<std::string_view> names;
@@ -85,6 +88,9 @@ class Reader {
       tool_ = {};
     }
     if (line_.mode == Mode::Run) return run_line();
+    // Editors add words of their own, as `--stdio`.
+    if (line_.mode == Mode::LanguageServer) return std::move(line_);
+    if (line_.mode == Mode::Build) return build_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -117,6 +123,29 @@ class Reader {
     line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
     if (line_.arguments == std::vector<std::string>{"--help"}) line_.mode = Mode::Help;
     return std::move(line_);
+  }
+
+  // The program and its function; all else is for what builds (stdlib/build_command.kiln).
+  CommandLine build_line() {
+    line_ = run_line();
+    if (line_.mode == Mode::Help) return std::move(line_);
+    std::vector<std::string>& rest = line_.arguments;
+    if (rest.empty() || is_option(rest.front()))
+      throw UsageError{"`kiln build` needs a program", "`kiln build f.kiln --entry f -o f.so f.h`"};
+    line_.script = rest.front();
+    rest.erase(rest.begin());
+    const auto option = std::ranges::find(rest, "--entry");
+    if (option == rest.end() || option + 1 == rest.end() || !is_name(*(option + 1)))
+      throw UsageError{"`kiln build` needs the name of a function, which C can have, too",
+                       fmt::format("`kiln build {} --entry f -o f.so f.h`", line_.script)};
+    line_.entry = *(option + 1);
+    rest.erase(option, option + 2);
+    return std::move(line_);
+  }
+  static bool is_name(std::string_view text) {
+    const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+           std::ranges::all_of(text, fits);
   }
 
   void read_option(std::string_view argument) {
@@ -184,6 +213,8 @@ std::string usage_text() {
       "kiln [options] -              run a program from standard input\n"
       "kiln [options] -e code        run code\n"
       "kiln run -n 4 file args…      run a program, or without a file the prompt, as ranks of one job\n"
+      "kiln build file --entry f --shape 'f32[8, 16]' -o f.so f.h\n"
+      "                              compile a function for tensors of these types to a shared object for C\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
@@ -192,6 +223,7 @@ std::string usage_text() {
       "                              one of more than 10000 files and folders is refused, and nothing is "
       "done\n"
       "kiln explain [code]           what the code of an error means, such as K0501; without one all codes\n"
+      "kiln lsp                      the language server, for editors: it talks on its standard streams\n"
       "\noptions:\n";
   for (const Option& option : kOptions) {
     if (option.meaning.empty()) continue;

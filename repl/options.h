@@ -9,12 +9,13 @@
 
 namespace kiln::repl {
 
-enum class Mode { Prompt, Run, Script, Code, Format, Check, Test, Explain, Version, Help };
+enum class Mode { Prompt, Run, Script, Code, Build, Format, Check, Test, Explain, LanguageServer, Version, Help };
 
 struct CommandLine {
   Mode mode = Mode::Prompt;
   std::string script;                  // "-" is standard input
   std::string code;                    // of all `-e`, a line each
+  std::string entry;                   // of build: the function
   std::vector<std::string> files;      // of fmt, check, test; of explain the code
   std::vector<std::string> arguments;  // the program's `args`
   bool prompt_after = false;           // -i

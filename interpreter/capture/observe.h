@@ -25,6 +25,8 @@ class Watch {
 // The operator of an instruction that compares, to a bool or to jump; nullopt for others.
 std::optional<lang::CompareOp> comparison_of(Opcode op);
 
+struct SizeQuestions;
+
 // Looks at one instruction, at which the frame is. The tracer has looked at its registers before.
 class Observer {
  public:
@@ -60,6 +62,7 @@ class Observer {
   void numbers_of_index();
   void signature();
   void signature_of_result(const Value& result);
+  SizeQuestions size_questions();
   void fix_size(Dim size);
   std::optional<Dim> int_parameter(std::string_view name);
   Dims sizes_met(const Value& v);

@@ -16,9 +16,12 @@
 #include "interpreter/capture/loops.h"
 #include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/vm.h"
+#include "jit/flow/flow_graph.h"
 #include "jit/trace/record.h"
 
 namespace kiln::interp::capture {
+
+struct FlowPlace;
 
 // Where capture ends.
 enum class End : std::uint8_t {

@@ -97,12 +97,12 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
   std::vector<Tensor> operands;
   SourceValues found(flow.sources, &frame);
   for (const Input& each : flow.inputs) {
-    if (each.kind == Input::Kind::Numbers) return std::nullopt;
+    if (each.kind == Input::Kind::Numbers) return std::nullopt;  // of which a node is given none
     const Value& v = *value_of(flow, each, frame, found);
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
-    if (gives_number_in_tuple(flow, done.front())) continue;
+    if (!may_be_followed(flow, done.front())) continue;
     jit::FlowAsOp as = jit::as_op(flow.graph, std::move(done));
     if (!as.function || shares_written(operands, as.function->written)) continue;
     as.function->run = code_of(flow.graph, place.get());
@@ -192,11 +192,18 @@ bool Tracer::fix_range(const Frame& frame, const Loop& loop) {
 
 void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
   const LoopFlow& flow = *made.flow;
-  const jit::LoopFunction& function = *jit::loop_function(*made.op);
-  const auto& exit = flow.exits[static_cast<std::size_t>(function.done.front())];
+  const auto done = static_cast<std::size_t>(jit::loop_function(*made.op)->done.front());
+  const LoopFlow::Exit& exit = flow.exits[done];
   SourceValues found(flow.sources, &frame);
-  const auto result = [&](std::int64_t number) -> Value {
-    const jit::FlowAsOp::Place& place = made.places[static_cast<std::size_t>(number)];
+  const std::function<Value(const Held&)> value = [&](const Held& held) -> Value {
+    if (held.kind == Held::Kind::Constant) return held.value;
+    if (held.kind == Held::Kind::Source) return *found[static_cast<SourceId>(held.number)];
+    if (held.kind == Held::Kind::Tuple) {
+      std::vector<Value> parts;
+      for (const Held& each : held.parts) parts.push_back(value(each));
+      return make<Tuple>(std::move(parts));
+    }
+    const jit::FlowAsOp::Place& place = made.places[static_cast<std::size_t>(held.number)];
     if (place.is_input) return *value_of(flow, flow.inputs[place.number], frame, found);
     return Value(made.results[place.number]);
   };
@@ -208,27 +215,18 @@ void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
   };
   std::vector<Put> all;
   for (const auto& [r, held] : exit.registers) {
-    Put put{r, held.value};
-    if (held.kind == Held::Kind::Value) put.value = result(held.number);
-    if (held.kind == Held::Kind::Source) {
-      put.value = *found[static_cast<SourceId>(held.number)];
+    Put put{r, value(held)};
+    if (held.kind == Held::Kind::Source)
       put.number =
           Observer(*this, frame).read_source(flow.sources, static_cast<SourceId>(held.number)).number;
-    }
-    if (held.kind == Held::Kind::Tuple) {
-      std::vector<Value> items;
-      for (std::int64_t k = 0; k < held.count; ++k) items.push_back(result(held.number + k));
-      put.value = make<Tuple>(std::move(items));
-    }
-    const jit::Operand* const given =
-        held.kind == Held::Kind::Value ? &flow.graph->exits[static_cast<std::size_t>(function.done.front())]
-                                              .values[static_cast<std::size_t>(held.number)]
-                                       : nullptr;
-    if (given != nullptr && flow.graph->type(given->value).is_number) {
-      put.item = put.value.tensor();
+    const bool is_given = held.kind == Held::Kind::Value;
+    if (is_given &&
+        flow.graph->type(flow.graph->exits[done].values[static_cast<std::size_t>(held.number)].value)
+            .is_number) {
       const jit::NoLevels apart;  // the graph reads no element
+      put.item = put.value.tensor();
       put.value = std::visit([](auto number) { return Value(number); }, jit::to_number(put.item));
-    } else if (given != nullptr && r < frame.code->function->locals.size()) {
+    } else if (is_given && r < frame.code->function->locals.size()) {
       recorder_.set_name(put.value.tensor(), std::string(frame.code->function->locals[r]));
     }
     all.push_back(std::move(put));

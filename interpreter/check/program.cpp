@@ -93,17 +93,23 @@ void check_uncalled(Interpreter& interpreter, Machine& machine) {
   }
 }
 
+void forget_unknown_variables(Module& module) {
+  for (Value& slot : module.slots) {
+    if (is_unknown(slot)) slot = Value::unset();
+  }
+}
+
 }  // namespace
 
-Checked check_program(const std::string& name, const std::string& text, const std::string& path) {
+std::vector<lang::Diagnostic> check_within(Interpreter& interpreter, const std::string& name,
+                                           const std::string& text, const std::string& path,
+                                           const Seen& seen) {
   const shadow::Check here;
-  Checked checked{{}, std::make_unique<Interpreter>(uncompiled())};
-  Interpreter& interpreter = *checked.owner;
   bool can_run = false;
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
   const TypesOnly types(Elements::Known);
   const kiln::GradMode recorded(true);  // whatever an earlier check was cut in
-  Machine machine(interpreter.impl().vm);
+  Machine machine(interpreter.impl().vm, seen);
   if (!can_run) {
     for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));
   }
@@ -121,8 +127,15 @@ Checked check_program(const std::string& name, const std::string& text, const st
       if (interpreter.main().find(each.place().text()) == nullptr) machine.add(std::move(each));
     }
   }
-  checked.mistakes = machine.found();
-  std::stable_sort(checked.mistakes.begin(), checked.mistakes.end(), stands_before);
+  forget_unknown_variables(interpreter.main());
+  std::vector<lang::Diagnostic> found = machine.found();
+  std::stable_sort(found.begin(), found.end(), stands_before);
+  return found;
+}
+
+Checked check_program(const std::string& name, const std::string& text, const std::string& path) {
+  Checked checked{{}, std::make_unique<Interpreter>(uncompiled())};
+  checked.mistakes = check_within(*checked.owner, name, text, path);
   return checked;
 }
 

@@ -75,8 +75,17 @@ Value resize(Interpreter& interpreter, Args a) {
   return a[0];
 }
 
+void check_same_dtype(const kiln::Tensor& x, const kiln::Tensor& source) {
+  if (x.dtype() == source.dtype()) return;
+  throw kiln::OpError(
+      kiln::ErrorKind::DType,
+      fmt::format("set_: {} cannot take the storage of {}", to_string(x.type()), to_string(source.type())),
+      {0, 1}, fmt::format("convert first: source.to({})", kiln::name(x.dtype())));
+}
+
 Value set(Interpreter&, Args a) {
   const kiln::Tensor inputs[] = {a[0].as_tensor(), tensor_argument(a[1], "source")};
+  check_same_dtype(inputs[0], inputs[1]);
   kiln::bind_inplace(kiln::set_op(), inputs, kiln::Attrs(kiln::set_op()));
   return a[0];
 }

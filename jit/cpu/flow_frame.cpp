@@ -297,7 +297,7 @@ bool FlowFrame::keep(std::int64_t slot, Tensor made, Inputs operands) {
   for (const Tensor& each : operands)
     if (each && shares_storage(each, made)) return false;
   const bool is_own =
-      made.is_contiguous() && same(made.offset(), 0) && made.storage()->buffer()->ref_count() == 1;
+      made.is_contiguous() && same(made.offset(), 0) && made.storage()->buffer()->has_one_owner();
   if (!is_own) made = ops::clone(made);
   const auto place = static_cast<std::size_t>(slot);
   slot_storages_[place] = made.storage();

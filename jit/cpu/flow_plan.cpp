@@ -124,6 +124,8 @@ class Planner {
     } else if (node.op == &core_ops().flip && !jit::has_symbols(node.attrs)) {
       made.kind = Kind::Copy;
       made.dims = flipped_dims(node);
+    } else if (picks(node)) {
+      made.kind = Kind::Pick;
     } else if (node.op->decompose == core_ops().matmul.decompose) {
       made.kind = Kind::Product;
     }
@@ -152,6 +154,13 @@ class Planner {
   static bool copies(const Node& node) {
     if (node.op == &core_ops().cast || node.op == &core_ops().clone) return true;
     return node.op->infer == core_ops().copy.infer && node.operands.size() == 2;
+  }
+
+  // Is it a vector at the places of one tensor of integers?
+  bool picks(const Node& node) const {
+    if (node.op != &core_ops().index || node.operands.size() != 2 || !node.operands[1].is_value())
+      return false;
+    return rank_of(node.operands[0]) == 1 && is_integer(flow_.type(node.operands[1].value).dtype);
   }
 
   // Results of kernels are row-major. A write gives its target.

@@ -71,6 +71,7 @@ Tensor wrap_again(const Tensor& x) { return wrap_like(x, wrapper_of(x)->value, w
 
 void become(const Tensor& x, const Tensor& y) {
   TensorImpl& impl = *x.impl();
+  impl.dtype = y.dtype();
   impl.layout = y.layout();
   impl.contiguous = y.is_contiguous();
   impl.numel = y.numel();

@@ -40,11 +40,6 @@ void check_storage_write(std::string_view name, const Tensor& x) {
 Tensor take_storage(const Tensor& x, const Tensor& source) {
   check_storage_write("set_", x);
   check_storage_write("set_", source);
-  if (x.dtype() != source.dtype()) {
-    throw OpError(ErrorKind::DType,
-                  "set_: " + to_string(x.type()) + " cannot take the storage of " + to_string(source.type()),
-                  {0, 1}, "convert first: source.to(" + std::string(kiln::name(x.dtype())) + ")");
-  }
   TensorImpl& impl = *x.impl();
   // The hidden tensor that x was goes along, so that views of it are known to have been left behind.
   if (impl.origin && impl.origin->of_itself) base_of(*impl.origin).impl()->storage = source.storage();

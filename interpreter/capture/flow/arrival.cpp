@@ -182,6 +182,7 @@ class Arrival {
       add(std::move(*reading.flow), "step by step", std::move(run), 0);
       return true;
     }
+    place_.expected_trips = trips_left(*reading.flow, *vm_.frame());
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
     return take_pending();
   }

@@ -22,6 +22,9 @@ struct FlowEntry {
   void visit_references(ReferenceVisitor& visitor) const { loop.visit_references(visitor); }
 };
 
+// How many iterations the loop has left in the frame; the largest int where that is not known.
+std::int64_t trips_left(const LoopFlow& loop, const Frame& frame);
+
 // What a flow is given by the frame that stands at the first instruction of its loop's body.
 using FlowInputs = std::vector<jit::FlowValue>;
 // Nothing where a guard does not hold, or a value is not of the type of its input.

@@ -18,12 +18,18 @@ LoopReading refused(Vm& vm, const Loop& loop, std::string reason) {
 
 }  // namespace
 
+void LoopFlow::Held::visit_references(ReferenceVisitor& visitor) const {
+  interp::visit_references(value, visitor);
+  for (const Held& each : parts) each.visit_references(visitor);
+}
+
 void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   sources.visit_references(visitor);
   interp::visit_references(exprs.all, visitor);
   interp::visit_references(guards, visitor);
   for (const Exit& exit : exits) {
-    for (const auto& [number, held] : exit.registers) interp::visit_references(held.value, visitor);
+    for (const auto& [number, held] : exit.registers) held.visit_references(visitor);
+    for (const auto& [source, held] : exit.variables) held.visit_references(visitor);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "interpreter/capture/flow/loop_flow.h"
@@ -26,15 +27,31 @@ class FlowSources {
 
   SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
   SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
+  // Sizes of that symbol are the number in all runs of the flow, from the next reading on. False: the symbol
+  // is none of a size that is this number now.
+  bool fixes_size(Dim symbol, std::int64_t number);
   // Was an input found for which no first value of the graph stands? Then the loop is read anew.
   bool found_new() const { return found_new_; }
   // A number or tensor as an input.
   FlowItem input(const Value& value, SourceId source);
-  // The items of a list of numbers, as a tensor. Throws Unsupported for other lists.
-  FlowItem numbers(const Value& list, SourceId source);
+  // The one source of what has variables, a cell or an instance of a struct, wherever it is found.
+  SourceId owner(const Value& object, SourceId source);
+  // The loop assigns variables of such objects: none of them is another.
+  void expect_owners_apart();
+  // The items of a list of numbers, found at its owner, as a tensor. Throws Unsupported for other lists.
+  FlowItem numbers(const Value& list, SourceId owner);
+  // The loop writes numbers of this kind into the list, or changes how many there are.
+  void expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows);
+  bool writes_lists() const { return !lists_.empty(); }
+  bool is_written(SourceId list) const { return lists_.contains(list); }
+  bool grows(SourceId list) const { return is_written(list) && lists_.at(list).grows; }
   void guard(Guard guard);
   // What is known of the value is used.
   void expect_same(const FlowItem& known);
+  // The type of a known value is used.
+  void expect_type(const FlowItem& known);
+  // The body of a known function is used, and what it captures by its source.
+  void expect_code(const FlowItem& known);
   void expect_equal(const Value& value, SourceId source);
   void expect_length(const FlowItem& known);
   // The memory of an input is written, or that of some input where `x` shares none with one.
@@ -48,6 +65,12 @@ class FlowSources {
     std::string name;
     FlowItem item{};
   };
+  struct WrittenList {
+    DType dtype = DType::I64;
+    bool grows = false;
+  };
+  DType dtype_of_list(const Entry& entry) const;
+  void expect_one(SourceId source, SourceId first);
   FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
   void begin(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
@@ -64,6 +87,9 @@ class FlowSources {
   std::vector<Entry> entries_;
   std::map<std::pair<LoopFlow::Input::Kind, SourceId>, std::size_t> by_source_;
   std::unordered_map<const TensorImpl*, SourceId> by_tensor_;
+  std::unordered_map<const Object*, SourceId> by_owner_;
+  std::map<SourceId, WrittenList> lists_;
+  std::set<std::int64_t> fixed_;                 // sizes that are numbers
   std::map<std::int64_t, std::size_t> symbols_;  // by size: sizes that are equal now stay so
 };
 
