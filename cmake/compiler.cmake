@@ -46,6 +46,15 @@ function(kiln_precompile target)
   endif()
 endfunction()
 
+# What is linked into the shared library for other programs, too (embed/), can lie anywhere in memory. Functions are
+# called and inlined as in a program, since no other library may put its own in their place.
+function(kiln_position_independent)
+  set_target_properties(${ARGN} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  endforeach()
+endfunction()
+
 # One static library per room or part of a room, from the .cpp files of its folder (and SOURCES for others).
 # What it DEPENDS on is what it may include.
 function(kiln_library name)
@@ -60,6 +69,7 @@ function(kiln_library name)
     return()
   endif()
   add_library(${name} STATIC ${sources} ${arg_SOURCES})
+  kiln_position_independent(${name})
   target_link_libraries(${name} PUBLIC kiln_options ${arg_DEPENDS})
   kiln_precompile(${name})
 endfunction()

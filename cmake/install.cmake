@@ -1,13 +1,15 @@
-# Where an installed Kiln lies: the program, with its compiler for the CPU, what draws its pictures and what opens Gloo and
-# MPI beside it, what runs its functions in ONNX Runtime, in lib/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
+# Where an installed Kiln lies: the program, with the language server, its compiler for the CPU, what draws its pictures and what opens Gloo and
+# MPI beside it, what runs its functions in ONNX Runtime, the library for other programs, in lib/kiln, its header in include/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
 # scripts/package.
 include(GNUInstallDirs)
-install(TARGETS kiln kiln_llvm kiln_raster kiln_gloo kiln_mpi kiln_functions kiln_ort RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+install(TARGETS kiln kiln-language-server kiln_llvm kiln_raster kiln_gloo kiln_mpi kiln_functions kiln_ort libkiln RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
 install(CODE "
   file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   file(CREATE_LINK ../${CMAKE_INSTALL_LIBDIR}/kiln/kiln \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/kiln\" SYMBOLIC)
   execute_process(COMMAND ${PROJECT_SOURCE_DIR}/packaging/manual ${PROJECT_BINARY_DIR}/kiln
                   \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/kiln.1\" COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${PROJECT_BINARY_DIR}/libkiln_built.a DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+install(FILES ${PROJECT_SOURCE_DIR}/embed/kiln.h ${PROJECT_SOURCE_DIR}/embed/dlpack.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/ort/kiln_ort.py DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/kiln.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME kiln)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/_kiln DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

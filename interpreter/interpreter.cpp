@@ -38,13 +38,7 @@ Value new_module(const char* name) {
 Interpreter::Interpreter(Options options) : options_(std::move(options)) {
   if (!options_.out) options_.out = [](std::string_view text) { host::write_stream(stdout, text); };
   if (!options_.err) options_.err = [](std::string_view text) { host::write_stream(stderr, text); };
-  kiln::set_warning_sink([this](const std::string& sentence) { write_error("warning: " + sentence + "\n"); });
-  kiln::set_place_source([this, thread = std::this_thread::get_id()] {
-    return std::this_thread::get_id() == thread ? keep_place(impl_->vm) : kiln::KeptPlace{};
-  });
-  kiln::timeline::set_line_source([this, thread = std::this_thread::get_id()] {
-    return std::this_thread::get_id() == thread ? current_line(impl_->vm) : kiln::timeline::Line{};
-  });
+  activate();
   Value main = new_module("main");
   Value prelude = new_module("prelude");
   main_ = &main.as<Module>();
@@ -55,6 +49,16 @@ Interpreter::Interpreter(Options options) : options_(std::move(options)) {
   impl_ = std::make_unique<Impl>(*this);
   impl_->main = std::move(main);
   impl_->prelude = std::move(prelude);
+}
+
+void Interpreter::activate() {
+  kiln::set_warning_sink([this](const std::string& sentence) { write_error("warning: " + sentence + "\n"); });
+  kiln::set_place_source([this, thread = std::this_thread::get_id()] {
+    return std::this_thread::get_id() == thread ? keep_place(impl_->vm) : kiln::KeptPlace{};
+  });
+  kiln::timeline::set_line_source([this, thread = std::this_thread::get_id()] {
+    return std::this_thread::get_id() == thread ? current_line(impl_->vm) : kiln::timeline::Line{};
+  });
 }
 
 Interpreter::~Interpreter() {
@@ -136,7 +140,7 @@ void Interpreter::iterate(const Value& iterable, const std::function<bool(const 
   }
   const Value iterator = make_iterator(*this, iterable);
   Value item;
-  while (iterator.as<Iterator>().next(*this, item)) {
+  while (advance(*this, iterator, item)) {
     impl_->vm.check_interrupt();
     if (!f(item)) return;
   }

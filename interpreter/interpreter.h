@@ -22,6 +22,17 @@ struct NamedArgument {
   Value value;
 };
 
+// What shows output and asks for input where there is no terminal, as in a notebook. Each part may be empty.
+struct Frontend {
+  // A picture as the bytes of a PNG file, and as the text that a terminal without pixels shows.
+  std::function<void(std::string png, std::string text)> show_picture;
+  // Lines that are drawn over again, as a progress bar: those of an owner take the place of its earlier ones.
+  // No lines: the owner draws no more, and what is there stays.
+  std::function<void(const void* owner, const std::vector<std::string>& lines)> show_lines;
+  // The line that `input` gives, without its end. Throws UserError or OpError (Interrupted).
+  std::function<std::string(const std::string& prompt)> read_line;
+};
+
 struct Options {
   std::vector<std::string> arguments;         // the script's `args`
   std::function<void(std::string_view)> out;  // where `print` writes; default stdout, buffered
@@ -43,6 +54,7 @@ struct Options {
   bool keeps_frames = false;
   // What to say of a name that is not defined, instead of the nearest one; "" for all that it does not know.
   std::function<std::string(std::string_view)> help_for_name;
+  Frontend frontend;                    // in place of the terminal
   std::function<void()> on_breakpoint;  // what `breakpoint()` does; none: it says where it is
 };
 
@@ -52,6 +64,11 @@ class Interpreter {
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
+
+  // Of several interpreters in one process, this one is the one that runs on this thread from now on:
+  // warnings go to its `err`, and errors and measurements find their lines in its program. A new one is
+  // active.
+  void activate();
 
   // Parses, resolves, compiles and runs text in the main module. Gives the value of the last statement if
   // that is a shown expression, else none with `has_value` false. Throws UserError (places, trace filled in)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "lang/builder.h"
 #include "lang/utf8.h"
@@ -46,26 +47,39 @@ std::string module_documentation(std::string_view text) {
   return apart ? out : "";
 }
 
+// The file's own function around statements of its top level.
+FunctionExpr* main_of(Ast& ast, std::uint32_t begin, const std::vector<Stmt*>& statements) {
+  const SourceFile& file = ast.file();
+  auto* main = ast.make<FunctionExpr>(Span{&file, begin, static_cast<std::uint32_t>(file.text().size())});
+  main->name = "main";
+  main->documentation = ast.copy(module_documentation(file.text()));
+  main->body = ast.make<Block>();
+  main->body->span = main->span;
+  main->body->statements = ast.copy(std::span<Stmt* const>(statements));
+  return main;
+}
+
+std::uint32_t text_begin(const SourceFile& file) {
+  return file.text().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+}
+
+// Reads statements from `begin` on, up to the end or a mistake, which it throws.
+void read_statements(Ast& ast, std::uint32_t begin, std::vector<Stmt*>& statements) {
+  const SourceFile& file = ast.file();
+  SyntaxReader reader(file, begin, static_cast<std::uint32_t>(file.text().size()), false, 0);
+  Builder builder(ast, file);
+  for (Syntax syntax; reader.next_statement(syntax);)
+    statements.push_back(builder.top_statement(syntax, reader.documentation()));
+}
+
 }  // namespace
 
 std::unique_ptr<Ast> parse(const SourceFile& file) {
   check_text(file);
   auto ast = std::make_unique<Ast>(file);
-  const auto end = static_cast<std::uint32_t>(file.text().size());
-  const std::uint32_t begin = file.text().starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
-  SyntaxReader reader(file, begin, end, false, 0);
-  Builder builder(*ast, file);
-  Syntax syntax;
   std::vector<Stmt*> statements;
-  while (reader.next_statement(syntax)) {
-    statements.push_back(builder.top_statement(syntax, reader.documentation()));
-  }
-  ast->main = ast->make<FunctionExpr>(Span{&file, begin, end});
-  ast->main->name = "main";
-  ast->main->documentation = ast->copy(module_documentation(file.text()));
-  ast->main->body = ast->make<Block>();
-  ast->main->body->span = ast->main->span;
-  ast->main->body->statements = ast->copy(std::span<Stmt* const>(statements));
+  read_statements(*ast, text_begin(file), statements);
+  ast->main = main_of(*ast, text_begin(file), statements);
   return ast;
 }
 
@@ -82,29 +96,42 @@ std::uint32_t next_beginning(const SourceFile& file, std::uint32_t after) {
   return end;
 }
 
-}  // namespace
-
-std::vector<Diagnostic> syntax_mistakes(const SourceFile& file) {
-  std::vector<Diagnostic> found;
+// Reads what can be read; the mistakes that were passed over.
+std::vector<Diagnostic> read_all_statements(Ast& ast, std::vector<Stmt*>& statements) {
+  const SourceFile& file = ast.file();
   const auto end = static_cast<std::uint32_t>(file.text().size());
-  for (std::uint32_t begin = 0; begin < end || begin == 0;) {
+  std::vector<Diagnostic> found;
+  bool is_checked = false;
+  for (std::uint32_t begin = text_begin(file);;) {
     try {
-      if (begin == 0) {
-        parse(file);
-        return found;
-      }
-      Ast ast(file);
-      SyntaxReader reader(file, begin, end, false, 0);
-      Builder builder(ast, file);
-      for (Syntax syntax; reader.next_statement(syntax);)
-        builder.top_statement(syntax, reader.documentation());
+      if (!std::exchange(is_checked, true)) check_text(file);
+      read_statements(ast, begin, statements);
       return found;
     } catch (const UserError& error) {
       found.push_back(error.diagnostic());
       begin = std::max(next_beginning(file, error.diagnostic().place().begin), begin + 1);
+      if (begin >= end) return found;
     }
   }
-  return found;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> syntax_mistakes(const SourceFile& file) {
+  Ast ast(file);
+  std::vector<Stmt*> statements;
+  return read_all_statements(ast, statements);
+}
+
+TolerantAst parse_tolerantly(const SourceFile& file) {
+  TolerantAst made{std::make_unique<Ast>(file), {}};
+  std::vector<Stmt*> statements;
+  made.mistakes = read_all_statements(*made.ast, statements);
+  made.ast->main = main_of(*made.ast, text_begin(file), statements);
+  std::vector<Diagnostic> misused = resolve_tolerantly(*made.ast);
+  // What is missing may have defined the variable of a `nonlocal`.
+  if (made.mistakes.empty()) made.mistakes = std::move(misused);
+  return made;
 }
 
 Completeness completeness(std::string_view text) {

@@ -18,6 +18,12 @@ std::unique_ptr<Ast> parse(const SourceFile& file);
 // All mistakes of syntax: after each, reading goes on at the next line that begins a statement. Empty for
 // what `parse` takes.
 std::vector<Diagnostic> syntax_mistakes(const SourceFile& file);
+// The tree of the statements that could be read, for editors; its names are resolved as far as they can be.
+struct TolerantAst {
+  std::unique_ptr<Ast> ast;
+  std::vector<Diagnostic> mistakes;  // of syntax; where there are none, those that `resolve` would throw
+};
+TolerantAst parse_tolerantly(const SourceFile& file);
 
 // Deepest nesting of expressions and of blocks; the tree never exceeds it, so later passes may recurse.
 inline constexpr int kMaxDepth = 500;
@@ -30,6 +36,8 @@ Completeness completeness(std::string_view text);
 // misuse the text alone shows: `return` outside a function, `nonlocal` without a variable, duplicate
 // parameters. `is_defined`: names the module has already, as at the prompt, where `nonlocal` may mean them.
 void resolve(Ast& ast, const std::function<bool(std::string_view)>& is_defined = {});
+// The same for as many statements of the top level as can be resolved; what it would throw for the others.
+std::vector<Diagnostic> resolve_tolerantly(Ast& ast);
 
 // Names that are read but neither assigned anywhere in the module nor known to `is_known` (the prelude), as
 // NameError diagnostics in source order. `candidates` are the prelude's names, for did-you-mean.

@@ -19,15 +19,25 @@ class Resolver final : public Walker {
   Resolver(Ast& ast, const std::function<bool(std::string_view)>& is_defined)
       : ast_(ast), is_defined_(is_defined) {}
 
-  void run() {
+  // `mistakes`: where to put what is wrong with statements of the top level, which are then left as they are;
+  // null: it is thrown.
+  void run(std::vector<Diagnostic>* mistakes) {
     Scope module(*ast_.main, nullptr);
     scope_ = &module;
     for (const AssignedName& name : assigned_names(*ast_.main->body)) module.declare(name.name);
-    for (const AssignedName& name : nonlocal_names(*ast_.main->body)) {
-      syntax_error(name.span, "`nonlocal` outside a function",
-                   "variables of the module are assigned directly here");
+    guarded(mistakes, [&] {
+      for (const AssignedName& name : nonlocal_names(*ast_.main->body)) {
+        syntax_error(name.span, "`nonlocal` outside a function",
+                     "variables of the module are assigned directly here");
+      }
+    });
+    for (Stmt* statement : ast_.main->body->statements) {
+      guarded(mistakes, [&] { visit(*statement); });
+      scope_ = &module;
+      loops_ = 0;
+      function_ = nullptr;
+      returns_ = {};
     }
-    body(*ast_.main);
     module.finish(ast_);
   }
 
@@ -91,6 +101,16 @@ class Resolver final : public Walker {
   }
 
  private:
+  template <class Work>
+  static void guarded(std::vector<Diagnostic>* mistakes, const Work& work) {
+    try {
+      work();
+    } catch (const UserError& error) {
+      if (mistakes == nullptr) throw;
+      mistakes->push_back(error.diagnostic());
+    }
+  }
+
   void loop(Block* b) {
     ++loops_;
     block(b);
@@ -280,7 +300,14 @@ class Resolver final : public Walker {
 }  // namespace
 
 void resolve(Ast& ast, const std::function<bool(std::string_view)>& is_defined) {
-  Resolver(ast, is_defined).run();
+  Resolver(ast, is_defined).run(nullptr);
+}
+
+std::vector<Diagnostic> resolve_tolerantly(Ast& ast) {
+  std::vector<Diagnostic> mistakes;
+  const std::function<bool(std::string_view)> nothing;
+  Resolver(ast, nothing).run(&mistakes);
+  return mistakes;
 }
 
 }  // namespace kiln::lang

@@ -90,14 +90,16 @@ std::string constructor_signature(const std::string& name, const Value& init) {
   return name + "(" + parameters;
 }
 
-Page function_page(const std::string& name, const Value& function) {
-  Page page{name, "function", {signature_of(function)}, {}, {}};
-  if (const lang::FunctionExpr* syntax = syntax_of(function)) {
-    page.documentation = syntax->documentation;
-    const lang::SourceFile& file = *syntax->span.file;
-    page.notes.push_back("from " + file.name() + ":" + std::to_string(file.locate(syntax->span.begin).line));
-  }
+Page function_page(const std::string& name, const lang::FunctionExpr& syntax) {
+  Page page{name, "function", {on_one_line(head(syntax))}, std::string(syntax.documentation), {}};
+  const lang::SourceFile& file = *syntax.span.file;
+  page.notes.push_back("from " + file.name() + ":" + std::to_string(file.locate(syntax.span.begin).line));
   return page;
+}
+
+Page function_page(const std::string& name, const Value& function) {
+  const lang::FunctionExpr* syntax = syntax_of(function);
+  return syntax == nullptr ? Page{name, "function", {""}, {}, {}} : function_page(name, *syntax);
 }
 
 std::optional<Definition> definition_of(const Value& value) {

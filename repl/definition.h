@@ -15,6 +15,8 @@ std::string signature_of(const interp::Value& function);
 // The call that makes a struct: the parameters of `init` without `self`.
 std::string constructor_signature(const std::string& name, const interp::Value& init);
 Page function_page(const std::string& name, const interp::Value& function);
+// The same of a function of which there is the text alone.
+Page function_page(const std::string& name, const lang::FunctionExpr& syntax);
 
 // The syntax of a function of a program or of the library; null for other values.
 const lang::FunctionExpr* syntax_of(const interp::Value& value);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "repl/lines.h"
 #include "repl/prompt_mark.h"
+#include "tensor/interrupt.h"
 
 namespace kiln::repl {
 namespace {
@@ -58,6 +60,18 @@ std::vector<Example> find_examples(std::string_view documentation) {
 
 bool same_output(std::string_view expected, std::string_view actual) {
   return without_trailing_blanks(expected) == without_trailing_blanks(actual);
+}
+
+std::optional<FailedExample> run_examples(Session& session, std::string_view documentation) {
+  for (const Example& example : find_examples(documentation)) {
+    const Result result = session.eval(example.entry);
+    // It ends all examples, not the one that runs.
+    if (result.status == Status::Interrupted) throw_interrupt();
+    const std::vector<std::string_view> errors = lines_of(result.diagnostics);
+    std::string actual = result.output + std::string(errors.empty() ? "" : errors.front());
+    if (!same_output(example.expected, actual)) return FailedExample{example, std::move(actual)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace kiln::repl

@@ -33,10 +33,14 @@ std::string graph_view(Session& session, const jit::Graph& graph) {
   const std::vector<std::string_view> lines = lines_of(text);
   std::string view;
   const jit::Place* last = nullptr;
+  // Bodies of functions and loops come before the header, behind which the nodes are.
+  std::size_t header = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].starts_with("graph ")) header = i;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const bool is_node = i > 0 && i <= graph.nodes.size();  // the first line is the header
+    const bool is_node = i > header && i <= header + graph.nodes.size();
     if (is_node) {
-      const jit::Place& place = graph.nodes[i - 1].place;
+      const jit::Place& place = graph.nodes[i - header - 1].place;
       const bool new_line =
           !place.file.empty() && (last == nullptr || !(last->file == place.file) || last->line != place.line);
       const std::string source = new_line ? source_line(session, place.file.get(), place.line) : "";

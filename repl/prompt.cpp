@@ -176,9 +176,4 @@ int run_piped(Session& session) {
   return exit_code;
 }
 
-void run_init_file(Session& session) {
-  const std::string path = config_folder() + "/init.kiln";
-  if (path.front() == '/' && access(path.c_str(), F_OK) == 0) session.eval_file(path);
-}
-
 }  // namespace kiln::repl

@@ -14,7 +14,4 @@ int run_prompt(Session& session);
 // code of the first entry that failed.
 int run_piped(Session& session);
 
-// Runs the user's init file when there is one.
-void run_init_file(Session& session);
-
 }  // namespace kiln::repl

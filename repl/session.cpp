@@ -1,11 +1,13 @@
 #include "repl/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/impl.h"
 #include "lang/parse.h"
+#include "repl/cell.h"
 #include "repl/command.h"
 #include "repl/debugger.h"
 #include "repl/failure.h"
@@ -14,6 +16,7 @@
 #include "repl/lesson_progress.h"
 #include "repl/model_tree.h"
 #include "repl/pasted.h"
+#include "repl/prompt_mark.h"
 #include "repl/walk.h"
 #include "tensor/interrupt.h"
 
@@ -51,6 +54,7 @@ std::unique_ptr<interp::Interpreter> Session::make_interpreter() {
   settings.keeps_frames = true;
   settings.on_breakpoint = [this] { stop_at_breakpoint(*this); };
   settings.err = [this](std::string_view text) { write_error(text); };
+  settings.frontend = options_.frontend;
   settings.help_for_name = [this](std::string_view name) { return log_.explain(name); };
   return std::make_unique<interp::Interpreter>(std::move(settings));
 }
@@ -114,6 +118,7 @@ void Session::show(const interp::Value& value) {
   interpreter_->main().set("_", value);
   log_.keep(value);
   interpreter_->flush();
+  if (options_.show_value) return options_.show_value(value);
   write_page([&] { write(shown(*interpreter_, value)); });
 }
 
@@ -144,7 +149,11 @@ Status Session::fail(std::string_view entry) {
                                   ? "the session goes on, with every variable"
                                   : "the session goes on; a script that reproduces this is in " + path;
   }
-  report(failure.diagnostic);
+  if (options_.show_failure) {
+    options_.show_failure(failure.diagnostic);
+  } else {
+    report(failure.diagnostic);
+  }
   const std::string kind = failure.diagnostic.kind;
   // A slip in a command is not what `:bt` is asked about.
   if (!failure.diagnostic.labels.empty()) last_error_ = std::move(failure.diagnostic);
@@ -223,6 +232,29 @@ Result Session::eval_whole(std::string_view entry, bool may_go_on) {
     if (status != Status::Done) break;
   }
   return finish(status);
+}
+
+// Each part stands below as many line ends as before it in the cell, so that errors name the lines of the
+// cell.
+void Session::eval_parts(std::string_view cell) {
+  const std::size_t start = std::min(cell.find_first_not_of(" \t\r\n"), cell.size());
+  if (prompt_length(cell.substr(start, cell.find('\n', start) - start)) > 0) {
+    for (const std::string& entry : split_pasted(cell)) eval_part(entry);
+    return;
+  }
+  for (const std::string_view part : split_cell(cell)) {
+    if (trim(part).empty()) continue;
+    const auto lines_before = std::count(cell.data(), part.data(), '\n');
+    eval_part(std::string(static_cast<std::size_t>(lines_before), '\n') += part);
+  }
+}
+
+Result Session::eval_cell(std::string_view cell, bool logged) {
+  on_enter_.clear();
+  return finish(guarded(cell, [&] {
+    if (logged) return as_entry(cell, [&] { eval_parts(cell); });
+    eval_parts(cell);
+  }));
 }
 
 Result Session::eval_script(const std::string& path) {

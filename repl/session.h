@@ -57,6 +57,12 @@ class Session {
     Sink out, err;  // when set, text goes there as it comes and not into the Result
     // When set, what a command or a printed value wrote goes here in one piece; what programs print does not.
     Sink page;
+    // Where there is no terminal, what takes the place of its text (interp::Frontend, and here): each may be
+    // empty.
+    interp::Frontend frontend;
+    std::function<void(const interp::Value& value)> show_value;       // of an expression
+    std::function<void(const lang::Diagnostic& error)> show_failure;  // the error that ended an entry
+    std::function<void(const std::string& html)> show_page;           // a page that is given no file
   };
 
   explicit Session(Options options);
@@ -69,6 +75,9 @@ class Session {
   Result eval(std::string_view entry);
   // The same where no more text can come: what is not complete is a syntax error.
   Result eval_last(std::string_view entry);
+  // Runs a cell of a notebook as one entry: the parts of it (repl/cell.h) one after the other, until one
+  // fails. A cell that is not to be `logged` has no number, and its value no name. Never throws.
+  Result eval_cell(std::string_view cell, bool logged = true);
 
   // Runs a file as the main program: imports are relative to it. A file that cannot be read is wrong usage.
   Result eval_script(const std::string& path);
@@ -129,6 +138,7 @@ class Session {
   Status guarded(std::string_view entry, const std::function<void()>& work);
   Status fail(std::string_view entry);
   Result eval_whole(std::string_view entry, bool may_go_on);
+  void eval_parts(std::string_view cell);
   void eval_part(const std::string& part);
   void write_page(const std::function<void()>& work);
   void release_page();

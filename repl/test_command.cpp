@@ -10,7 +10,6 @@
 #include "repl/documentation.h"
 #include "repl/failure.h"
 #include "repl/interrupt.h"
-#include "repl/lines.h"
 #include "repl/program_files.h"
 #include "repl/session.h"
 #include "repl/terminal.h"
@@ -64,26 +63,14 @@ void check_not_stopped(const Result& result) {
   if (result.status == Status::Interrupted) throw_interrupt();
 }
 
-// What an example printed: results, and of an error its first line.
-std::string printed(const Result& result) {
-  const std::vector<std::string_view> errors = lines_of(result.diagnostics);
-  return result.output + std::string(errors.empty() ? "" : errors.front());
-}
-
-// All examples of one documentation are one test: later ones may use what earlier ones made.
-void run_examples(Session& session, const std::string& name, const std::string& documentation,
-                  Report& report) {
-  const std::vector<Example> examples = find_examples(documentation);
-  if (examples.empty()) return;
-  for (const Example& example : examples) {
-    const Result result = session.eval(example.entry);
-    check_not_stopped(result);
-    const std::string actual = printed(result);
-    if (same_output(example.expected, actual)) continue;
-    return report.failed(name, indented(">>> " + example.entry) + "      expected\n" +
-                                   indented(example.expected) + "      got\n" + indented(actual));
-  }
-  report.passed(name);
+// All examples of one documentation are one test.
+void test_examples(Session& session, const std::string& name, const std::string& documentation,
+                   Report& report) {
+  if (find_examples(documentation).empty()) return;
+  const auto failed = run_examples(session, documentation);
+  if (!failed) return report.passed(name);
+  report.failed(name, indented(">>> " + failed->example.entry) + "      expected\n" +
+                          indented(failed->example.expected) + "      got\n" + indented(failed->actual));
 }
 
 void run_function(Session& session, const std::string& name, Report& report) {
@@ -96,7 +83,7 @@ void run_function(Session& session, const std::string& name, Report& report) {
 void test_methods(Session& session, const std::string& name, const interp::StructType& type, Report& report) {
   for (const auto& [method, function] : type.methods) {
     const std::string full = name + "." + method;
-    run_examples(session, full + " (example)", function_page(full, function).documentation, report);
+    test_examples(session, full + " (example)", function_page(full, function).documentation, report);
   }
 }
 
@@ -119,10 +106,10 @@ void test_program(Session& session, const std::string& path, Report& report) {
     const Value value = *found;
     if (value.is(Tag::StructType)) {
       const auto& type = value.as<interp::StructType>();
-      run_examples(session, name + " (example)", type.documentation, report);
+      test_examples(session, name + " (example)", type.documentation, report);
       test_methods(session, name, type, report);
     } else if (value.is(Tag::Function)) {
-      run_examples(session, name + " (example)", function_page(name, value).documentation, report);
+      test_examples(session, name + " (example)", function_page(name, value).documentation, report);
       if (name.starts_with("test_")) run_function(session, name, report);
     }
   }
@@ -136,7 +123,7 @@ void test_file(const CommandLine& line, const std::string& path, Report& report)
   report.file(path);
   if (!path.ends_with(".md")) return test_program(session, path, report);
   try {
-    run_examples(session, "examples", read_text(path), report);
+    test_examples(session, "examples", read_text(path), report);
   } catch (const lang::UserError& error) {
     report.failed("reading the file", indented(lang::render(error.diagnostic())));
   }

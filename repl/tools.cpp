@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 
@@ -14,6 +16,7 @@
 #include "repl/session.h"
 #include "repl/terminal.h"
 #include "repl/write_text.h"
+#include "tensor/own_folder.h"
 
 namespace kiln::repl {
 namespace {
@@ -83,6 +86,13 @@ int run_check(const CommandLine& line) {
     for (const lang::Diagnostic& mistake : checked.mistakes) write_diagnostic(mistake, line);
     return checked.mistakes.empty() ? kExitDone : kExitError;
   });
+}
+
+int run_language_server() {
+  const auto program = kiln::own_folder() / "kiln-language-server";
+  execl(program.c_str(), program.c_str(), nullptr);
+  throw UsageError{
+      "the language server, " + program.string() + ", cannot be started: " + std::strerror(errno), {}};
 }
 
 }  // namespace kiln::repl

@@ -1,4 +1,4 @@
-// Owns `kiln fmt`, `kiln check` and `kiln test`: work on files that runs no program, or only its tests.
+// Owns the tools of `kiln`: `fmt`, `check` and `test`, which run no program or only its tests, and `lsp`.
 #pragma once
 
 #include "lang/diagnostic.h"
@@ -11,6 +11,10 @@ namespace kiln::repl {
 int run_format(const CommandLine& line);
 int run_check(const CommandLine& line);
 int run_tests(const CommandLine& line);
+
+// `kiln lsp`: this process becomes the language server, a program beside this one, which links no line
+// editor. Throws UsageError where it is not there.
+[[noreturn]] int run_language_server();
 
 // How diagnostics are written on stderr for this command line.
 void write_diagnostic(const lang::Diagnostic& diagnostic, const CommandLine& line);

@@ -361,6 +361,7 @@ void add_view_ops(OpTable& table);
 void add_shape_ops(OpTable& table);
 void add_index_ops(OpTable& table);
 void add_linalg_ops(OpTable& table);
+void add_fourier_ops(OpTable& table);
 void add_nn_ops(OpTable& table);
 void add_random_ops(OpTable& table);
 void add_collective_ops(OpTable& table);

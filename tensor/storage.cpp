@@ -33,8 +33,19 @@ Ref<Buffer> Buffer::allocate(std::size_t bytes, Device device) {
   return made;
 }
 
+Ref<Buffer> Buffer::foreign(const ForeignMemory& memory) {
+  Ref<Buffer> made = without_memory(memory.bytes, memory.device);
+  made->data_ = memory.data;
+  made->owner_ = memory.owner;
+  made->release_ = memory.release;
+  made->shared_storage_ = kReadOnly;
+  return made;
+}
+
 void destroy(Buffer* buffer) {
-  if (buffer->data_ != nullptr)
+  if (buffer->release_ != nullptr)
+    buffer->release_(buffer->owner_);
+  else if (buffer->data_ != nullptr)
     memory_of(buffer->device_).free(buffer->device_, buffer->data_, buffer->bytes_);
   buffer->~Buffer();
   memory::give_object(memory::Pool::Buffer, buffer);
@@ -62,19 +73,38 @@ Ref<Storage> Storage::create(Ref<Buffer> buffer) {
   return Ref<Storage>::made(new (memory) Storage(std::move(buffer)));
 }
 
+Ref<Storage> Storage::create(const ForeignMemory& memory) {
+  Ref<Storage> made = create(Buffer::foreign(memory));
+  if (!memory.is_read_only) made->buffer_->shared_storage_ = made->id_;
+  return made;
+}
+
 void destroy(Storage* storage) {
   storage->~Storage();
   memory::give_object(memory::Pool::Storage, storage);
 }
 
 std::byte* Storage::writable_data() {
-  if (buffer_->ref_count() > 1) {
+  if (copies_before_write()) {
     Ref<Buffer> copy = Buffer::allocate(buffer_->bytes(), buffer_->device());
     copy_bytes(*copy, 0, *buffer_, 0, buffer_->bytes());
     buffer_ = std::move(copy);
   }
   ++version_;
   return buffer_->data();
+}
+
+LentStorage::LentStorage(Ref<Storage> storage) : storage_(std::move(storage)) {
+  const Buffer& now = *storage_->buffer();
+  if (now.is_shared_outside() && now.shared_storage_ != storage_->id()) storage_->writable_data();
+  buffer_ = storage_->buffer();
+  buffer_->shared_storage_ = storage_->id();
+  buffer_->lent_.fetch_add(1, std::memory_order_relaxed);
+}
+
+LentStorage::~LentStorage() {
+  const bool was_last = buffer_->lent_.fetch_sub(1, std::memory_order_relaxed) == 1;
+  if (was_last && buffer_->release_ == nullptr) buffer_->shared_storage_ = Buffer::kNotShared;
 }
 
 }  // namespace kiln

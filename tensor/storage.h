@@ -70,8 +70,19 @@ class Ref {
   T* object_ = nullptr;
 };
 
-// One block of memory of a device, 64-byte aligned. What is known of it is kept apart, by the host: a device
-// may have memory that the host cannot touch.
+// Memory that another library owns. `release(owner)` is called once, by the thread that drops the last
+// reference, and must not throw.
+struct ForeignMemory {
+  std::byte* data;  // aligned as its elements are, of any device
+  std::size_t bytes;
+  Device device;
+  bool is_read_only = false;
+  void* owner = nullptr;
+  void (*release)(void* owner) = nullptr;
+};
+
+// One block of memory of a device, 64-byte aligned where it is Kiln's own. What is known of it is kept apart,
+// by the host: a device may have memory that the host cannot touch.
 class Buffer final : public RefCounted {
  public:
   // Uninitialized. Throws OpError (OutOfMemory) that says how much was asked for and how much is in use.
@@ -79,14 +90,24 @@ class Buffer final : public RefCounted {
   // One that says it has so many bytes, of which there are none: for tensors whose elements nobody reads or
   // writes. Its data is null.
   static Ref<Buffer> without_memory(std::size_t bytes, Device device);
+  // Nothing is copied. The memory does not count as Kiln's own (`memory_use`).
+  static Ref<Buffer> foreign(const ForeignMemory& memory);
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
   std::uint64_t id() const { return id_; }  // unique in this process, as addresses are not
 
+  // Does another library see this memory? Then it is neither reused for other elements nor exchanged.
+  bool is_shared_outside() const { return shared_storage_ != kNotShared; }
+  // May the memory be reused, since the caller's reference is the only one to it?
+  bool has_one_owner() const { return ref_count() == 1 && !is_shared_outside(); }
+
  private:
   friend void destroy(Buffer* buffer);
+  friend class Storage;
+  friend class LentStorage;
+  static constexpr std::uint64_t kNotShared = 0, kReadOnly = ~std::uint64_t{0};
   // Copies bytes from one buffer to another, of one device or of one and the host.
   void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std::size_t from_first,
                   std::size_t bytes);
@@ -94,7 +115,12 @@ class Buffer final : public RefCounted {
   std::byte* data_;
   std::size_t bytes_;
   std::uint64_t id_;
+  // The storage whose writes another library is to see; those of every other one go to a copy.
+  std::uint64_t shared_storage_ = kNotShared;
+  std::atomic<std::uint32_t> lent_{0};  // references that other libraries hold, among all
   Device device_;
+  void* owner_ = nullptr;
+  void (*release_)(void* owner) = nullptr;  // of foreign memory
 };
 void destroy(Buffer* buffer);
 // Copies bytes from one buffer to another, of one device or of one and the host.
@@ -106,11 +132,25 @@ void copy_bytes(const Buffer& to, std::size_t to_first, const Buffer& from, std:
 class Storage final : public RefCounted {
  public:
   static Ref<Storage> create(Ref<Buffer> buffer);
+  // Of foreign memory: its owner sees the writes through this storage. Where it is read-only, the first write
+  // goes to a copy.
+  static Ref<Storage> create(const ForeignMemory& memory);
 
   const Ref<Buffer>& buffer() const { return buffer_; }
   std::byte* data() const { return buffer_->data(); }
   // Memory that may be written: copies it when the buffer is also held elsewhere. Counts a version.
   std::byte* writable_data();
+  // Would `writable_data` copy it?
+  bool copies_before_write() const {
+    const Buffer& memory = *buffer_;
+    if (memory.is_shared_outside() && memory.shared_storage_ != id_) return true;
+    return memory.ref_count() > 1 + memory.lent_.load(std::memory_order_relaxed);
+  }
+  // May the storage take the buffer of `other` instead of its elements? Not where another library would no
+  // longer see its writes.
+  bool may_take_memory_of(const Storage& other) const {
+    return !buffer_->is_shared_outside() && !other.buffer_->is_shared_outside();
+  }
   void replace(Ref<Buffer> buffer) {
     buffer_ = std::move(buffer);
     ++version_;
@@ -128,6 +168,21 @@ class Storage final : public RefCounted {
   std::uint32_t version_ = 0;
 };
 void destroy(Storage* storage);
+
+// Keeps the memory of a storage for another library, which sees what is written through the storage and may
+// write itself. A storage whose memory is shared on behalf of another one gets memory of its own first.
+class LentStorage {
+ public:
+  explicit LentStorage(Ref<Storage> storage);
+  ~LentStorage();
+  LentStorage(const LentStorage&) = delete;
+  LentStorage& operator=(const LentStorage&) = delete;
+  std::byte* data() const { return buffer_->data(); }
+
+ private:
+  Ref<Storage> storage_;
+  Ref<Buffer> buffer_;  // lives on when the storage has other memory by then
+};
 
 // Bytes of live tensor memory of a device, now and at most since `reset_peak`; and a limit after which
 // allocation fails (default: what the device has). Each throws OpError (Device) for a device that is not

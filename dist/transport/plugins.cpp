@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "dist/transport/plugin_interface.h"
+#include "tensor/own_folder.h"
 
 namespace kiln::dist {
 namespace {
@@ -21,11 +22,10 @@ struct Plugin {
 constexpr Plugin kGloo{"gloo", KILN_GLOO_LIBRARY, KILN_PLUGIN_NAME(gloo), "libgloo0"};
 constexpr Plugin kMpi{"mpi", KILN_MPI_LIBRARY, KILN_PLUGIN_NAME(mpi), "libopenmpi3"};
 
-// Beside the program where it is installed, else where it was built.
+// Beside Kiln itself where it is installed, else where it was built.
 std::string path_of(const Plugin& plugin) {
   std::error_code ignored;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const auto beside = program.parent_path() / std::filesystem::path(plugin.file).filename();
+  const auto beside = own_folder() / std::filesystem::path(plugin.file).filename();
   return std::filesystem::exists(beside, ignored) ? beside.string() : plugin.file;
 }
 

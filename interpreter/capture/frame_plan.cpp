@@ -1,5 +1,7 @@
 #include "interpreter/capture/frame_plan.h"
 
+#include "interpreter/text/print_tensor.h"
+
 namespace kiln::interp::capture {
 namespace {
 
@@ -12,6 +14,8 @@ Value empty_object(const ValuePlan& plan, SourceValues& found, Numbers& numbers,
       return *found[static_cast<SourceId>(plan.number)];
     case Kind::Output:
       return Value(outputs[static_cast<std::size_t>(plan.number)]);
+    case Kind::Item:
+      return item_of(outputs[static_cast<std::size_t>(plan.number)]);
     case Kind::Number:
       return numbers[static_cast<ExprId>(plan.number)];
     case Kind::List:

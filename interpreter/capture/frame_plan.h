@@ -18,6 +18,7 @@ struct ValuePlan {
     Source,    // `number`
     Output,    // `number` of the graph
     Number,    // the expression `number`
+    Item,      // the number that output `number` of the graph holds as its only element
     List,
     Tuple,
     Dict,  // keys and values in turn

@@ -276,6 +276,9 @@ bool Guard::holds(SourceValues& found, Numbers& numbers) const {
       return v->is(interp::Tag::Function) && v->as<Function>().code == value.as<Function>().code;
     case Kind::Length:
       return length_of(*v) == number;
+    case Kind::Iterator:
+      return v->is(interp::Tag::Iterator) && static_cast<std::int64_t>(v->as<Iterator>().form) == number &&
+             v->as<Iterator>().parts.size() == static_cast<std::size_t>(other);
     case Kind::Keys:
       return is_dict_or_set(*v) && has_keys(v->as<Dict>(), value.as<Tuple>().items);
     case Kind::Extras:
@@ -321,6 +324,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
       return at(source) + " is " + short_text(value);
     case Kind::Length:
       return fmt::format("len({}) == {}", at(source), number);
+    case Kind::Iterator:
+      return at(source) + " is such an iterator";
     case Kind::Keys:
       return at(source) + " has the keys " + keys_text(value.as<Tuple>().items);
     case Kind::Present:

@@ -59,6 +59,7 @@ struct Guard {
     Struct,     // an instance of the struct `value`
     Code,       // a function with the body of the function `value`
     Length,     // `number` items
+    Iterator,   // an iterator of the form `number`, of as many parts as `other`
     Keys,       // a dict with the keys of the tuple `value`, in this order
     Present,    // `value`: whether there is such a field
     Extras,     // a struct whose fields beside the declared ones have the names `value`, in this order

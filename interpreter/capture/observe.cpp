@@ -179,23 +179,25 @@ void Observer::branch(const Value& a, const Value& b) {
 
 // ---- Variables ----
 
-void Observer::global() {
-  Module& module = frame_.module();
-  const Value& slot = module.slots[i_.b];
-  if (tracer_.writes_slot(module, i_.b)) return;
-  const Value home{static_cast<Object*>(&module)};
+void Observer::global() { tracer_.set_later(r_ + i_.a, read_slot(frame_.module(), i_.b)); }
+
+// Reads a variable of a module, or what its name means where the module has none. Its varying number.
+ExprId Observer::read_slot(Module& module, std::int64_t number) {
+  const auto at = static_cast<std::size_t>(number);
+  const Value& slot = module.slots[at];
+  if (tracer_.writes_slot(module, number)) return -1;
   if (slot.is_unset()) {
     // The look-up may load a module of the standard library, which capture does not watch.
     const Watch unwatched(tracer_.vm_, nullptr);
-    const Value* found = tracer_.vm_.find_prelude(module.names[i_.b]);
+    const Value* found = tracer_.vm_.find_prelude(module.names[at]);
     if (found != nullptr) tracer_.know_constant(*found);
   }
   Source source;
   source.kind = Source::Kind::Slot;
-  source.key = home;
-  source.number = i_.b;
-  source.text = module.names[i_.b];
-  tracer_.set_later(r_ + i_.a, tracer_.arrive_number(slot, tracer_.sources_.add(std::move(source))));
+  source.key = Value(static_cast<Object*>(&module));
+  source.number = number;
+  source.text = module.names[at];
+  return tracer_.arrive_number(slot, tracer_.sources_.add(std::move(source)));
 }
 
 void Observer::cell(Value& cell, SourceId source) {
@@ -204,7 +206,7 @@ void Observer::cell(Value& cell, SourceId source) {
 }
 
 void Observer::capture(std::size_t index, bool write) {
-  const SourceId source = tracer_.cell_source(frame_, index);
+  const SourceId source = tracer_.cell_source(*frame_.function, index);
   if (source < 0) return;  // the cell was made during capture
   Value& it = const_cast<Value&>(frame_.function->captures[index]);
   if (write) return cell(it, source);
@@ -215,7 +217,7 @@ void Observer::capture(std::size_t index, bool write) {
 // values that it later reads from them, or writes.
 void Observer::make_function(const Code& made) {
   for (const lang::CaptureSource& each : made.function->captures) {
-    if (!each.from_parent_cell) tracer_.cell_source(frame_, each.slot);
+    if (!each.from_parent_cell) tracer_.cell_source(*frame_.function, each.slot);
   }
 }
 

@@ -25,6 +25,8 @@ class Watch {
 // The operator of an instruction that compares, to a bool or to jump; nullopt for others.
 std::optional<lang::CompareOp> comparison_of(Opcode op);
 
+struct SizeQuestions;
+
 // Looks at one instruction, at which the frame is. The tracer has looked at its registers before.
 class Observer {
  public:
@@ -38,6 +40,16 @@ class Observer {
   // Follows varying numbers through the instruction where possible, and fixes them otherwise.
   void follow_numbers();
 
+  // ---- For loops that become nodes (observe_loop.cpp) ----
+  struct Found {
+    const Value* value = nullptr;  // null: it cannot be read, and capture stops
+    ExprId number = -1;            // that the value is; -1: it does not vary
+  };
+  // Reads the value at a source of the frame.
+  Found read_source(const Sources& sources, SourceId id);
+  // Sees to it that a guard of such a source holds in each call.
+  void expect(const Sources& sources, const Guard& guard);
+
  private:
   bool any_number() const;
   void fix_all();
@@ -50,15 +62,22 @@ class Observer {
   void numbers_of_index();
   void signature();
   void signature_of_result(const Value& result);
+  SizeQuestions size_questions();
   void fix_size(Dim size);
   std::optional<Dim> int_parameter(std::string_view name);
   Dims sizes_met(const Value& v);
   void size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count);
   void built();
+  bool makes_range_of_loop() const;
+  void range_made();
+  void range_begins();
+  bool begins_range() const;
+  void first_of_range();
   void stored(const Value& object, std::int64_t at, const Value* r);
   void stored_item(const Value& container, const Value* index, const Value* r);
   void recalled(const Value& object, std::int64_t at);
   void global();
+  ExprId read_slot(Module& module, std::int64_t number);
   void cell(Value& cell, SourceId source);
   void capture(std::size_t index, bool write);
   void make_function(const Code& made);

@@ -61,6 +61,11 @@ const Value* SourceValues::find_in_frames(const Source& source) const {
   }
 }
 
+const Value* SourceValues::made(Value value) {
+  if (made_.empty()) made_.reserve(sources_.size());
+  return &made_.emplace_back(std::move(value));
+}
+
 const Value* SourceValues::find_in(const Value& parent, const Source& source) {
   using Kind = Source::Kind;
   switch (source.kind) {
@@ -83,11 +88,12 @@ const Value* SourceValues::find_in(const Value& parent, const Source& source) {
       return parent.is(Tag::Method) ? &parent.as<Method>().function : nullptr;
     case Kind::Default:
       return parent.is(Tag::Function) ? item_at(parent.as<Function>().defaults, source.number) : nullptr;
+    case Kind::Part:
+      return parent.is(Tag::Iterator) ? item_at(parent.as<Iterator>().parts, source.number) : nullptr;
+    case Kind::Length:
+      return parent.is(Tag::List) ? made(static_cast<std::int64_t>(parent.as<List>().items.size())) : nullptr;
     case Kind::Grad:
-      if (!parent.is(Tag::Tensor)) return nullptr;
-      if (made_.empty()) made_.reserve(sources_.size());
-      made_.emplace_back(grad_of(parent.tensor()));
-      return &made_.back();
+      return parent.is(Tag::Tensor) ? made(grad_of(parent.tensor())) : nullptr;
     default:
       return nullptr;
   }

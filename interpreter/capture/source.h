@@ -29,6 +29,8 @@ struct Source {
     Receiver,       // of a bound method
     Method,         // the function of a bound method
     Default,        // `number` of a function
+    Part,           // `number` of an iterator
+    Length,         // of a list
     Grad,           // of a tensor
   };
   Kind kind = Kind::Constant;
@@ -66,11 +68,14 @@ class SourceValues {
     if (found == &kNotAsked) found = find(sources_[id]);
     return found;
   }
+  // Where the program keeps a variable, which must exist: of a module, a cell, or a field of a struct.
+  Value* place(SourceId variable) { return const_cast<Value*>((*this)[variable]); }
 
  private:
   const Value* find(const Source& source);
   const Value* find_in_frames(const Source& source) const;
   const Value* find_in(const Value& parent, const Source& source);
+  const Value* made(Value value);
 
   static const Value kNotAsked;
   const Sources& sources_;

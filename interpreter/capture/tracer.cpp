@@ -120,6 +120,15 @@ void Tracer::give_up(std::string reason) {
   stop(std::move(reason));
 }
 
+// Nodes are noted as of this place.
+void Tracer::set_place(const lang::Span& span) {
+  if (span.file == nullptr) return;
+  const lang::LineColumn at = span.file->locate(span.begin);
+  if (span.file != file_) file_text_ = span.file->name();
+  file_ = span.file;
+  recorder_.set_place({file_text_, static_cast<int>(at.line), static_cast<int>(at.column), false});
+}
+
 // Called before the machine runs its next instruction. False when capture ends here.
 bool Tracer::before_instruction() {
   Frame& frame = *vm_.frame();
@@ -135,13 +144,7 @@ bool Tracer::before_instruction() {
   }
   const std::size_t pc = frame.place();
   if (nested_ == 0 && !follow_loops(frame, pc)) return false;
-  const lang::Span span = frame.code->span(pc);
-  if (span.file != nullptr) {
-    const lang::LineColumn at = span.file->locate(span.begin);
-    if (span.file != file_) file_text_ = span.file->name();
-    file_ = span.file;
-    recorder_.set_place({file_text_, static_cast<int>(at.line), static_cast<int>(at.column), false});
-  }
+  set_place(frame.code->span(pc));
   each_read(*frame.code, pc, [&](std::uint32_t r) { use_register(r); });
   Observer observer(*this, frame);
   observer.look();
@@ -153,12 +156,12 @@ bool Tracer::before_instruction() {
   return true;
 }
 
-// Does the loop whose body begins here run as a flow graph? Not where its gradients are recorded.
+// Does the loop whose body begins here run as a flow graph?
 bool Tracer::runs_as_flow(const Frame& frame, std::size_t pc) const {
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, pc);
   return place != nullptr && place->ends_entries() && levels::top == &recorder_ &&
          allows_flows(base_->code->compiled->options) &&
-         !(records_gradients_ && place->requires_gradients(frame));
+         (!records_gradients_ || place->records() || !place->requires_gradients(frame));
 }
 
 // Follows the begins and iterations of loops. False when capture ends because of one.
@@ -189,6 +192,7 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
       stop("a loop runs as machine code", End::LongLoop);
       return false;
     }
+    if (!fix_range(frame, *loop)) return false;
     unrolled_.push_back({&frame, *loop, {nodes}, instructions_, false, {}, finish(take_snapshot())});
     return true;
   }
@@ -221,6 +225,7 @@ void Tracer::after_instruction() {
       const std::size_t slot = slot_of(r);
       if (slot < untouched_.size()) untouched_[slot] = false;
       if (!shadows_.empty()) shadows_.erase(r);
+      if (!loop_numbers_.empty()) loop_numbers_.erase(r);
     }
   };
   if (!recorder_.expected.empty()) forget_expected();
@@ -260,7 +265,8 @@ void Tracer::set_pending() {
   }
   pending_.clear();
   for (auto& [r, parts] : pending_parts_) {
-    if (r->is(Tag::Tuple) || r->is(Tag::Slice)) part_shadows_[r->object()] = {*r, std::move(parts)};
+    if (r->is(Tag::Tuple) || r->is(Tag::Slice) || r->is(Tag::Range))
+      part_shadows_[r->object()] = {*r, std::move(parts)};
     if (!r->is(Tag::List)) continue;
     for (std::size_t k = 0; k < parts.size(); ++k) keep_number(*r, static_cast<std::int64_t>(k), parts[k]);
   }
@@ -301,6 +307,8 @@ bool Tracer::may_stop() const {
       return false;
     case Opcode::Call:
       return !r[i.a].is(Tag::Function);
+    case Opcode::BeginFor:
+      return !r[i.b].is(Tag::Range);
     default:
       break;
   }
@@ -331,6 +339,7 @@ Tracer::Outcome Tracer::run() {
     inlined_before_ = inlined_.size();
     called_back_since_ = false;
     before_.reset();
+    if (run_loop()) continue;
     if (may_stop()) before_ = take_snapshot();
     if (!before_instruction()) break;
     outcome.returned = vm_.step(base_);

@@ -159,7 +159,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void know_methods(const Value& v);
   // A host function calls back: reads the parts of the function that an ordinary call would read.
   void know_called_back(const Frame& frame);
-  SourceId cell_source(const Frame& frame, std::size_t capture);
+  SourceId cell_source(const Function& function, std::size_t capture);
   ExprId read_cell(const Value& cell);
   void know_constant(const Value& v);
   std::string item_name(const Value& container, const std::string& suffix) const;
@@ -268,6 +268,17 @@ class Tracer final : public Watcher, private FollowedNumbers {
   bool may_step(const Frame& frame) const;
   void follow_step(const Frame& frame);
 
+  // ---- Loops as nodes (tracer_loop.cpp) ----
+  struct LoopResults;
+  bool run_loop();
+  bool may_be_node(const Frame& frame, const Loop& loop) const;
+  bool is_read_at_once(const Frame& frame, const Loop& loop) const;
+  std::optional<LoopResults> results_of_loop(const Frame& frame, const Loop& loop);
+  bool note_loop(Frame& frame, const Loop& loop, const LoopResults& made);
+  void put_behind_loop(Frame& frame, const LoopResults& made);
+  bool fix_range(const Frame& frame, const Loop& loop);
+  void set_place(const lang::Span& span);
+
   // ---- Ends (tracer_exit.cpp) ----
   // The state of the frames before an instruction.
   struct Snapshot {
@@ -277,6 +288,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
       std::vector<std::pair<std::uint32_t, Value>> registers;  // that are live
       std::vector<bool> untouched;  // the register has the value from before capture
       std::vector<ExprId> numbers;  // -1: the value does not vary
+      std::vector<Tensor> items;    // that hold a number which a loop gave; absent: it is none
     };
     std::vector<Activation> frames;  // outermost first
     int depth = 1;
@@ -352,6 +364,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   Sources sources_;
   Exprs exprs_;
   std::unordered_map<const Value*, ExprId> shadows_;  // by register
+  // Numbers that loops of the graph gave, by register: the tensors that hold them.
+  std::unordered_map<const Value*, Tensor> loop_numbers_;
   // Varying numbers in structs, modules, cells, lists and dicts, by place. keepers_ holds these objects.
   std::map<std::pair<const void*, std::int64_t>, ExprId> kept_numbers_;
   std::unordered_map<const void*, Value> keepers_;

@@ -48,9 +48,12 @@ Tracer::Snapshot Tracer::take_snapshot() {
                           : is_top          ? live.is_live(activation.place, r)
                                             : r < frame->pc->a && live.is_live_after(activation.place, r);
       if (!needed) continue;
+      if (frame->base[r].is(Tag::Range)) fix_object(frame->base[r]);  // frames get it as it is
       activation.registers.emplace_back(r, frame->base[r]);
       activation.untouched.push_back(is_untouched(frame->base + r));
       activation.numbers.push_back(shadow(frame->base + r));
+      const auto of_loop = loop_numbers_.find(frame->base + r);
+      activation.items.push_back(of_loop == loop_numbers_.end() ? Tensor() : of_loop->second);
     }
     snapshot.frames.push_back(std::move(activation));
   }
@@ -72,6 +75,10 @@ class FramePlanner {
         outputs_(outputs) {}
 
   ValuePlanId constant(Value v) { return add({ValuePlan::Kind::Constant, std::move(v), 0, {}, {}}); }
+  ValuePlanId item(const Tensor& x) {
+    outputs_.push_back(x);
+    return add({ValuePlan::Kind::Item, {}, static_cast<std::int64_t>(outputs_.size()) - 1, {}, {}});
+  }
   ValuePlanId number(ExprId id) { return add({ValuePlan::Kind::Number, {}, id, {}, {}}); }
   // The plan of a part of an object, which may be a varying number.
   ValuePlanId part(const void* object, std::int64_t at, const Value& v) {
@@ -256,6 +263,7 @@ std::optional<Tracer::Finished> Tracer::finish(Snapshot snapshot) {
       if (f == 0 && each.untouched[k]) continue;  // the register keeps its value
       const ValuePlanId id = each.untouched[k]      ? planner.source(register_source(base + r))
                              : each.numbers[k] >= 0 ? planner.number(each.numbers[k])
+                             : each.items[k]        ? planner.item(each.items[k])
                                                     : planner.of(v);
       activation.registers.emplace_back(r, id);
     }

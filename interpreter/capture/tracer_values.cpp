@@ -444,20 +444,21 @@ SourceId Tracer::register_source(const Value* r) {
 
 void Tracer::use_register(std::uint32_t r) {
   const Value* at = vm_.frame()->base + r;
+  if (loop_numbers_.contains(at)) return stop("a number that a loop gave is used");
   if (!is_untouched(at) || shadow(at) >= 0) return;
   const ExprId number = arrive_number(*at, register_source(at));
   if (number >= 0) shadows_[at] = number;
 }
 
 // The source of a captured variable's cell: known by itself, or through the function.
-SourceId Tracer::cell_source(const Frame& frame, std::size_t capture) {
-  const Value& cell = frame.function->captures[capture];
-  const auto function = known_.find(static_cast<const void*>(static_cast<const Object*>(frame.function)));
+SourceId Tracer::cell_source(const Function& function, std::size_t capture) {
+  const Value& cell = function.captures[capture];
+  const auto known_function = known_.find(static_cast<const void*>(static_cast<const Object*>(&function)));
   // Also for a known cell: a guard checks that the function has this one.
-  if (function != known_.end()) {
-    const std::string name(frame.code->function->captures[capture].name);
-    arrive_part(cell, function->second.source, Source::Kind::Capture, static_cast<std::int64_t>(capture), {},
-                name);
+  if (known_function != known_.end()) {
+    const std::string name(function.code->function->captures[capture].name);
+    arrive_part(cell, known_function->second.source, Source::Kind::Capture,
+                static_cast<std::int64_t>(capture), {}, name);
   }
   const OutsideValue* outside = known(cell);
   return outside == nullptr ? -1 : outside->source;

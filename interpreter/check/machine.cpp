@@ -1,6 +1,7 @@
 #include "interpreter/check/machine.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "interpreter/check/operands.h"
 #include "interpreter/check/path_ended.h"
@@ -30,7 +31,10 @@ std::span<const Value> looked_at(const Native& native, std::span<const Value> ar
 
 }  // namespace
 
-Machine::Machine(Vm& vm) : vm_(vm), before_(vm.watcher()), left_(kMostInstructions) { vm.set_watcher(this); }
+Machine::Machine(Vm& vm, Seen seen)
+    : vm_(vm), before_(vm.watcher()), seen_(std::move(seen)), left_(kMostInstructions) {
+  vm.set_watcher(this);
+}
 Machine::~Machine() { vm_.set_watcher(before_); }
 
 void Machine::add(lang::Diagnostic diagnostic) {
@@ -54,6 +58,7 @@ void Machine::begin_supposed() {
 // A call begins. Within a function whose ways have parted, another call of it would part in the same way
 // again, without an end: its result is unknown.
 Machine::Way Machine::enter(Course& course, Frame* frame) {
+  tell_arguments(*frame);
   entered_.insert(frame->code->function);
   codes_.try_emplace(frame->code, frame->function->owner);
   heads_.erase(heads_.lower_bound({frame, 0}), heads_.upper_bound({frame, SIZE_MAX}));
@@ -116,11 +121,14 @@ Machine::Way Machine::advance(Course& course) {
   if (has_ended_) return Way::Over;
   const bool is_too_deep = is_call(op) && frame - vm_.frames_begin() > kDeepestCall;
   if (is_too_deep || looks_at_unknown(*frame, contents_)) return skip(course, frame);
+  tell_operands(*frame);
+  const std::size_t place = frame->place();
   try {
     if (vm_.try_step(course.base)) return Way::Returned;
   } catch (...) {
     return recover(course, frame);
   }
+  tell_results(frame, place);
   if (op == Opcode::GetAttribute && has_skipped_call_) forget_absent_gradient(*frame);
   return vm_.frame() > frame ? enter(course, vm_.frame()) : Way::Goes;
 }

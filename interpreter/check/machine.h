@@ -14,6 +14,7 @@
 
 #include "interpreter/check/flow.h"
 #include "interpreter/check/heap.h"
+#include "interpreter/check/seen.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/vm.h"
 
@@ -30,8 +31,8 @@ struct State {
 
 class Machine final : public Watcher {
  public:
-  // Watches the machine as long as it lives.
-  explicit Machine(Vm& vm);
+  // Watches the machine as long as it lives. `seen`, which may be empty, is told of values on the way.
+  explicit Machine(Vm& vm, Seen seen = {});
   ~Machine();
 
   const std::vector<lang::Diagnostic>& found() const { return found_; }
@@ -86,6 +87,13 @@ class Machine final : public Watcher {
   Way enter(Course& course, Frame* frame);
   static void forget_absent_gradient(const Frame& frame);
 
+  // ---- What is told of values (machine_seen.cpp) ----
+  void tell(lang::Span place, const Value& value) const;
+  void tell_arguments(const Frame& frame) const;
+  void tell_operands(const Frame& frame) const;
+  void tell_result(const Frame& frame, std::size_t place) const;
+  void tell_results(const Frame* frame, std::size_t place) const;
+
   // ---- Branches (machine_fork.cpp) ----
   Way fork(Course& course);
   // `comes_back`: the ways may come back to the instruction at which they part.
@@ -115,6 +123,7 @@ class Machine final : public Watcher {
 
   Vm& vm_;
   Watcher* before_;
+  Seen seen_;
   std::vector<lang::Diagnostic> found_;
   std::set<std::tuple<std::string, std::uint32_t, std::string>> known_;
   UnknownContents contents_;

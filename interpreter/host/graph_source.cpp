@@ -10,6 +10,7 @@
 #include "interpreter/host/source_weights.h"
 #include "interpreter/vm/arguments.h"
 #include "jit/graph/custom.h"
+#include "jit/graph/loop.h"
 #include "jit/graph/text.h"
 #include "jit/graph/with_sizes.h"
 
@@ -277,6 +278,12 @@ std::string graph_source(const GraphValue& value, const Module& prelude) {
             "graph {} applies `{}`, a function with a derivative of its own, which source of ops cannot say",
             value.graph.name, customs.front()->name()),
         "the text of the graph has its bodies: `parse_graph(str(g))` is the graph again");
+  const std::vector<const Op*> loops = jit::loop_ops(value.graph);
+  if (!loops.empty())
+    raise("ValueError",
+          fmt::format("graph {} has a loop as one node, `{}`, which source of ops cannot say",
+                      value.graph.name, loops.front()->name()),
+          "the function that it was captured from is the source of the loop");
   return SourceWriter(value, prelude).text();
 }
 

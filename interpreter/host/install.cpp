@@ -106,7 +106,7 @@ void install_host_library(Module& prelude) {
         graph_natives(),        graph_call_natives(), onnx_export_natives(), onnx_import_natives(),
         onnx_program_natives(), json_natives(),       regex_natives(),       process_natives(),
         calendar_natives(),     profiling_natives(),  report_natives(),      shape_natives(),
-        rank_natives()}) {
+        rank_natives(),         library_natives()}) {
     for (const NativeDef& def : table) {
       const Value value = make_native(def);
       prelude.set(value.as<Native>().name, value);

@@ -1,136 +1,25 @@
-// Iterators: over any iterable, and the functions that make new ones.
+// Functions that make iterators of others.
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "interpreter/host/text_file.h"
-#include "interpreter/values/native_stack.h"
-#include "interpreter/values/utf8.h"
+#include "interpreter/host/opaque_iterator.h"
+#include "interpreter/values/iterators.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/tables.h"
-#include "tensor/functions.h"
 
 namespace kiln::interp {
 namespace {
 
 using namespace host;
 
-// `next(held..., interpreter, item)` gives the next item, or false.
-template <class F, class... Held>
-Value iterator(std::string name, F next, Held&&... held) {
-  return make<Iterator>(std::move(name), holding(next, std::forward<Held>(held)...));
-}
-
-// Iterators of iterators nest as deep as the program makes them.
-bool advance(Interpreter& interpreter, const Value& it, Value& out) {
-  check_native_stack("iterators are nested too deeply");
-  return it.as<Iterator>().next(interpreter, out);
-}
-
-// Items of a list may come and go while it is iterated: the index decides.
-Value over_items(const Value& xs) {
-  const auto next = [](const Value& held, std::size_t& i, Interpreter&, Value& out) {
-    const auto& items = *items_of(held);
-    if (i >= items.size()) return false;
-    out = items[i++];
-    return true;
-  };
-  return iterator(std::string(type_name(xs)), next, xs, std::size_t{0});
-}
-
-Value over_text(const Value& text) {
-  const auto next = [](const Value& held, std::size_t& at, Interpreter&, Value& out) {
-    const std::string_view view = text_of(held);
-    if (at >= view.size()) return false;
-    const std::size_t bytes = code_point_bytes(view, at);
-    out = Value(view.substr(at, bytes));
-    at += bytes;
-    return true;
-  };
-  return iterator("str", next, text, std::size_t{0});
-}
-
-Value over_keys(const Value& dict) {
-  const auto next = [](const Value& held, std::size_t size, std::size_t& i, Interpreter&, Value& out) {
-    const auto& d = held.as<Dict>();
-    if (d.size() != size) {
-      raise("ValueError",
-            fmt::format("the {} changed its size while it was iterated", std::string(type_name(held))));
-    }
-    while (i < d.entries().size() && !d.entries()[i].live) ++i;
-    if (i >= d.entries().size()) return false;
-    out = d.entries()[i++].key;
-    return true;
-  };
-  return iterator(std::string(type_name(dict)), next, dict, dict.as<Dict>().size(),
-                  dict.as<Dict>().first_live());
-}
-
-Value over_range(const Value& range) {
-  const auto& r = range.as<Range>();
-  const auto next = [](std::int64_t& at, std::int64_t step, std::int64_t& left, Interpreter&, Value& out) {
-    if (left <= 0) return false;
-    out = at;
-    if (--left > 0) at += step;
-    return true;
-  };
-  return iterator("range", next, r.start, r.step, r.iterations());
-}
-
-Value over_tensor(const Value& value) {
-  const kiln::Tensor x = value.as_tensor();
-  if (x.rank() == 0) raise("TypeError", "a 0-d tensor cannot be iterated", "use `item()` for its value");
-  const auto next = [](const kiln::Tensor& held, kiln::Dim& i, Interpreter&, Value& out) {
-    if (i >= held.size(0)) return false;
-    out = Value(kiln::ops::select(held, 0, i++));
-    return true;
-  };
-  return iterator("tensor", next, x, kiln::Dim{0});
-}
-
-Value over_file(const Value& file) {
-  const auto next = [](const Value& held, Interpreter&, Value& out) {
-    std::string line;
-    if (!read_line(held.as<File>(), line)) return false;
-    out = Value(line);
-    return true;
-  };
-  return iterator("file", next, file);
-}
-
-// `next` of an instance ends with none; `iter` gives another iterable.
-Value over_instance(Interpreter& interpreter, const Value& instance) {
-  const StructType& type = instance.as<Instance>().struct_type();
-  if (const Value* method = type.method("iter"))
-    return make_iterator(interpreter, interpreter.call(*method, {instance}));
-  if (const Value* method = type.method("next")) {
-    const auto next = [](const Value& held, const Value& ask, Interpreter& own, Value& out) {
-      out = own.call(ask, {held});
-      return !out.is_none();
-    };
-    return iterator(type.name, next, instance, *method);
-  }
-  raise("TypeError", fmt::format("{} cannot be iterated", type.name),
-        "give the struct a method `iter` or `next`");
-}
-
 Value enumerate(Interpreter& interpreter, std::span<Value> arguments) {
-  const auto next = [](const Value& it, std::int64_t start, std::int64_t& i, Interpreter& own, Value& out) {
-    Value item;
-    if (!advance(own, it, item)) return false;
-    std::int64_t number = 0;
-    if (__builtin_add_overflow(start, i++, &number))
-      raise("OverflowError",
-            fmt::format("enumerate: the number after {} does not fit in a 64-bit int", INT64_MAX));
-    out = tuple_value({Value(number), std::move(item)});
-    return true;
-  };
-  return iterator("enumerate", next, make_iterator(interpreter, arguments[0]),
-                  int_argument(arguments[1], "start"), std::int64_t{0});
+  std::vector<Value> parts{make_iterator(interpreter, arguments[0]), int_argument(arguments[1], "start"),
+                           std::int64_t{0}};
+  return iterator_of(IteratorForm::Enumerate, std::move(parts));
 }
 
 std::vector<Value> iterators(Interpreter& interpreter, const std::vector<Value>& iterables) {
@@ -157,15 +46,16 @@ bool advance_all(Interpreter& interpreter, const std::vector<Value>& all, bool s
 }
 
 Value zip(Interpreter& interpreter, std::span<Value> arguments) {
-  const auto next = [](const std::vector<Value>& all, bool strict, Interpreter& own, Value& out) {
-    if (all.empty()) return false;
+  std::vector<Value> all = iterators(interpreter, arguments[0].as<Tuple>().items);
+  if (!bool_argument(arguments[1], "strict") || all.empty())
+    return iterator_of(IteratorForm::Zip, std::move(all));
+  const auto next = [](const std::vector<Value>& held, Interpreter& own, Value& out) {
     std::vector<Value> items;
-    if (!advance_all(own, all, strict, items)) return false;
+    if (!advance_all(own, held, true, items)) return false;
     out = tuple_value(std::move(items));
     return true;
   };
-  return iterator("zip", next, iterators(interpreter, arguments[0].as<Tuple>().items),
-                  bool_argument(arguments[1], "strict"));
+  return opaque_iterator("zip", next, std::move(all));
 }
 
 Value map(Interpreter& interpreter, std::span<Value> arguments) {
@@ -177,7 +67,7 @@ Value map(Interpreter& interpreter, std::span<Value> arguments) {
     out = own.call(f, std::span<const Value>(items));
     return true;
   };
-  return iterator("map", next, arguments[0], iterators(interpreter, iterables));
+  return opaque_iterator("map", next, arguments[0], iterators(interpreter, iterables));
 }
 
 Value filter(Interpreter& interpreter, std::span<Value> arguments) {
@@ -187,7 +77,7 @@ Value filter(Interpreter& interpreter, std::span<Value> arguments) {
     }
     return false;
   };
-  return iterator("filter", next, arguments[0], make_iterator(interpreter, arguments[1]));
+  return opaque_iterator("filter", next, arguments[0], make_iterator(interpreter, arguments[1]));
 }
 
 Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
@@ -195,14 +85,9 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
   if (xs.is(Tag::Range)) {
     const auto& r = xs.as<Range>();
     const std::int64_t last = r.size() == 0 ? r.start : r.item(r.size() - 1);
-    // The smallest step has no opposite.
-    const auto next = [](std::int64_t& at, std::int64_t step, std::int64_t& left, Interpreter&, Value& out) {
-      if (left <= 0) return false;
-      out = at;
-      if (--left > 0) at -= step;
-      return true;
-    };
-    return iterator("reversed", next, last, r.step, r.iterations());
+    // The smallest step has no opposite, and is that of two items at most.
+    const auto back = static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(r.step));
+    return iterator_of(IteratorForm::Range, {last, r.iterations(), back});
   }
   if (items_of(xs) != nullptr) {
     const auto next = [](const Value& held, std::size_t& left, Interpreter&, Value& out) {
@@ -211,11 +96,11 @@ Value reversed(Interpreter& interpreter, std::span<Value> arguments) {
       out = items[--left];
       return true;
     };
-    return iterator("reversed", next, xs, items_of(xs)->size());
+    return opaque_iterator("reversed", next, xs, items_of(xs)->size());
   }
   std::vector<Value> items = interpreter.to_vector(xs);
   std::reverse(items.begin(), items.end());
-  return over_items(list_value(std::move(items)));
+  return make_iterator(interpreter, list_value(std::move(items)));
 }
 
 Value sorted(Interpreter& interpreter, std::span<Value> arguments) {
@@ -232,7 +117,7 @@ Value iter(Interpreter& interpreter, std::span<Value> arguments) {
     out = own.call(f, {});
     return !identical(out, last) && !values_equal(out, last);
   };
-  return iterator("calls", next, arguments[0], rest.front());
+  return opaque_iterator("calls", next, arguments[0], rest.front());
 }
 
 Value next(Interpreter& interpreter, std::span<Value> arguments) {
@@ -266,37 +151,6 @@ constexpr NativeDef kNatives[] = {
 };
 
 }  // namespace
-
-Value make_iterator(Interpreter& interpreter, const Value& iterable) {
-  switch (iterable.tag()) {
-    case Tag::Iterator:
-      return iterable;
-    case Tag::List:
-    case Tag::Tuple:
-      return over_items(iterable);
-    case Tag::Str:
-      return over_text(iterable);
-    case Tag::Dict:
-    case Tag::Set:
-      return over_keys(iterable);
-    case Tag::Range:
-      return over_range(iterable);
-    case Tag::Tensor:
-      return over_tensor(iterable);
-    case Tag::File:
-      return over_file(iterable);
-    case Tag::Instance:
-      return over_instance(interpreter, iterable);
-    case Tag::Opaque:
-      for (const auto& [name, method] : iterable.as<Opaque>().methods) {
-        if (name == "iter") return make_iterator(interpreter, interpreter.call(method, {iterable}));
-      }
-      [[fallthrough]];
-    default:
-      raise("TypeError", fmt::format("{} cannot be iterated", describe(iterable)),
-            iterable.is(Tag::Int) ? "the ints below n are `range(n)`" : help_with_none(iterable));
-  }
-}
 
 std::span<const NativeDef> iteration_natives() { return kNatives; }
 

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/graph_calls.h"
 #include "interpreter/host/onnx_check.h"
 #include "interpreter/host/onnx_program.h"
-#include "interpreter/host/program_state.h"
 #include "interpreter/host/record.h"
+#include "interpreter/host/whole_call.h"
 #include "interpreter/shadow.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/vm/arguments.h"
@@ -24,47 +23,6 @@
 namespace kiln::interp {
 namespace host {
 namespace {
-
-// What the call gave, by input of the stage's graph; absent for gradients.
-std::vector<Tensor> given_of(const CapturedGraph& captured, const jit::Graph& graph) {
-  std::map<std::string, Tensor, std::less<>> known;
-  const std::vector<int> arguments = captured.graph.arguments();
-  for (std::size_t i = 0; i < captured.graph.inputs.size(); ++i) {
-    const auto at = static_cast<std::size_t>(arguments[i]);
-    if (arguments[i] >= 0 && at < captured.given.size())
-      known[captured.graph.values[i].name] = captured.given[at];
-  }
-  std::vector<Tensor> given(graph.inputs.size());
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const auto found = known.find(graph.values[i].name);
-    if (found != known.end() && graph.inputs[i].role != jit::Role::Grad) given[i] = found->second;
-  }
-  return given;
-}
-
-// Those of them that are part of the model: no arguments.
-std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& graph,
-                              std::vector<Tensor> given) {
-  for (std::size_t i = 0; i < captured.graph.inputs.size(); ++i) {
-    if (captured.graph.inputs[i].role != jit::Role::Argument) continue;
-    for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
-      if (graph.values[k].name == captured.graph.values[i].name) given[k] = {};
-    }
-  }
-  return given;
-}
-
-const CapturedGraph& only_graph(const CapturedCall& call) {
-  const std::vector<const CapturedGraph*> all = call.graphs();
-  if (all.empty()) raise("CaptureError", "there is no graph: " + why_no_graph(call));
-  const std::vector<GraphBreak> breaks = breaks_of(call);
-  if (all.size() == 1 && breaks.empty()) return *all.front();
-  std::string reasons;
-  for (const GraphBreak& each : breaks)
-    reasons += fmt::format("{}{} ({}:{})", reasons.empty() ? "" : "; ", each.reason, each.file, each.line);
-  raise("CaptureError", fmt::format("the call is not one graph, as a model is: {}", reasons),
-        "`breaks(f, …)` lists what is in the way");
-}
 
 void refuse_problems(const std::vector<onnx::ExportProblem>& problems) {
   if (problems.empty()) return;
@@ -112,7 +70,7 @@ void write_elements(const std::vector<onnx::ExternalElements>& elements, const s
 
 WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const std::string& path,
                         const WriteOptions& options) {
-  const CapturedGraph& captured = only_graph(call);
+  const CapturedGraph& captured = only_graph(call, "a model");
   const jit::KeptBackward whole;  // a derivative of a function of the program is one node, as its forward is
   const StageMade made = stage_made(stage, captured, call.remove);
   if (made.lines) raise("ValueError", fmt::format("the stage \"{}\" is a text and no graph", stage.name));
@@ -154,13 +112,7 @@ WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<con
                          std::span<const std::pair<std::string_view, Value>> named, const StageRow& stage,
                          const std::string& path, const WriteOptions& options) {
   const ExportScope exporting;
-  std::vector<Value> reached{f};
-  reached.insert(reached.end(), positional.begin(), positional.end());
-  for (const auto& [name, value] : named) reached.push_back(value);
-  const ProgramState before(reached);
-  const CapturedCall call = captured_call(interpreter, f, positional, named);
-  before.restore(call.parts);
-  return write_onnx(call, stage, path, options);
+  return write_onnx(captured_and_restored(interpreter, f, positional, named), stage, path, options);
 }
 
 std::string WrittenModel::text() const {

@@ -46,7 +46,9 @@ Value print(Interpreter& interpreter, std::span<Value> arguments) {
 
 Value input(Interpreter& interpreter, std::span<Value> arguments) {
   shadow::leave();
-  interpreter.write(str_of(interpreter, arguments[0]));
+  const std::string prompt = str_of(interpreter, arguments[0]);
+  if (const auto& read_line = interpreter.options().frontend.read_line) return Value(read_line(prompt));
+  interpreter.write(prompt);
   interpreter.flush();
   // Where the prompt is, it reads from the same stream.
   std::string line;

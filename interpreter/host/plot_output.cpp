@@ -61,12 +61,29 @@ int least_columns(const plot::Figure& figure) {
   return layers.size() == 1 && std::holds_alternative<plot::Picture>(layers.front()) ? 1 : 20;
 }
 
-void write_text(Interpreter& interpreter, const plot::Figure& figure, const Output& output) {
+std::string figure_as_text(const plot::Figure& figure, const Output& output, bool color) {
   const int columns = size_argument(output.width, "width", std::min(print_options().width, kTextWidth),
                                     least_columns(figure));
   const int rows =
       size_argument(output.height, "height", figure.panels.size() > 1 ? kPanelTextHeight : kTextHeight, 3);
-  interpreter.write(plot::figure_text(figure, columns, rows, use_color()));
+  return plot::figure_text(figure, columns, rows, color);
+}
+
+// Columns and rows of a terminal are as wide and high as its letters.
+plot::Drawing drawing_in_cells(const plot::Figure& figure, const Output& output,
+                               const TerminalPictures& terminal) {
+  const auto pixels = [](const Value& v, std::string_view name, int each, int otherwise, int least) {
+    return v.is_none() ? otherwise : std::clamp(size_argument(v, name, 0, least) * each, 120, kMostPixels);
+  };
+  const int most = std::max(terminal.columns * terminal.cell_width, 120);
+  const int width = pixels(output.width, "width", terminal.cell_width, std::min(default_width(figure), most),
+                           least_columns(figure));
+  const int height = pixels(output.height, "height", terminal.cell_height, default_height(figure), 3);
+  return plot::laid_out(figure, width, height);
+}
+
+std::string png_of(const plot::Drawing& drawing) {
+  return plot::png_bytes(drawing.width, drawing.height, plot::raster().pixels(drawing));
 }
 
 }  // namespace
@@ -86,17 +103,14 @@ void show_figure(Interpreter& interpreter, const plot::Figure& figure, const Out
     write_figure(path, plot::laid_out(figure, width, height));
     return;
   }
+  if (const auto& show = interpreter.options().frontend.show_picture) {
+    const TerminalPictures page{.columns = kTextWidth};
+    std::string text = figure_as_text(figure, output, false);
+    return show(png_of(drawing_in_cells(figure, output, page)), std::move(text));
+  }
   const auto terminal = terminal_pictures();
-  if (!terminal) return write_text(interpreter, figure, output);
-  // Columns and rows of a terminal are as wide and high as its letters.
-  const auto pixels = [](const Value& v, std::string_view name, int each, int otherwise, int least) {
-    return v.is_none() ? otherwise : std::clamp(size_argument(v, name, 0, least) * each, 120, kMostPixels);
-  };
-  const int most = std::max(terminal->columns * terminal->cell_width, 120);
-  const int width = pixels(output.width, "width", terminal->cell_width, std::min(default_width(figure), most),
-                           least_columns(figure));
-  const int height = pixels(output.height, "height", terminal->cell_height, default_height(figure), 3);
-  interpreter.write(picture_escape(*terminal, plot::laid_out(figure, width, height)));
+  interpreter.write(terminal ? picture_escape(*terminal, drawing_in_cells(figure, output, *terminal))
+                             : figure_as_text(figure, output, use_color()));
 }
 
 }  // namespace kiln::interp::host

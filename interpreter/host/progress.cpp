@@ -92,11 +92,12 @@ int line_width() {
   return std::min(print_options().width, is_known ? int{size.ws_col} : print_options().width) - 1;
 }
 
-// Redraws one line of the terminal; away from a terminal it writes nothing.
+// Redraws one line of the terminal, or of what stands for it; where there is neither it writes nothing.
 class Bar {
  public:
-  Bar(std::string description, std::int64_t total, Value curve)
-      : shown_(::isatty(STDERR_FILENO) == 1), curve_(std::move(curve)) {
+  Bar(const Interpreter& interpreter, std::string description, std::int64_t total, Value curve)
+      : shown_(interpreter.options().frontend.show_lines || ::isatty(STDERR_FILENO) == 1),
+        curve_(std::move(curve)) {
     state_.description = std::move(description);
     state_.total = total;
   }
@@ -173,13 +174,13 @@ std::string progress_line(const ProgressState& state, int width) {
 }
 
 Value progress(Interpreter& interpreter, std::span<Value> a) {
-  auto bar = std::make_shared<Bar>(text_argument(a[1], "desc"), total_of(interpreter, a[0], a[2]), a[3]);
+  auto bar = std::make_shared<Bar>(interpreter, text_argument(a[1], "desc"),
+                                   total_of(interpreter, a[0], a[2]), a[3]);
   const auto next = [](const std::shared_ptr<Bar>& held, const Value& it, bool& first, Interpreter& own,
                        Value& out) {
     held->start(own);
     if (!std::exchange(first, false)) held->advance(own);  // the item before was worked on
-    check_native_stack("iterators are nested too deeply");
-    if (it.as<Iterator>().next(own, out)) return true;
+    if (kiln::interp::advance(own, it, out)) return true;
     held->finish(own);
     return false;
   };

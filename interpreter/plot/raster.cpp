@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "interpreter/values/raise.h"
+#include "tensor/own_folder.h"
 
 #define KILN_AS_TEXT_(name) #name
 #define KILN_AS_TEXT(name) KILN_AS_TEXT_(name)
@@ -15,12 +15,10 @@
 namespace kiln::interp::plot {
 namespace {
 
-// Where the build put it, else beside the program.
+// Where the build put it, else beside Kiln itself.
 std::string library_path() {
   if (access(KILN_RASTER_LIBRARY, R_OK) == 0) return KILN_RASTER_LIBRARY;
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return (program.parent_path() / "libkiln_raster.so").string();
+  return (own_folder() / "libkiln_raster.so").string();
 }
 
 const RasterLibrary* opened() {

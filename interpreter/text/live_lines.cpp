@@ -23,6 +23,7 @@ std::vector<LiveLines::Lines>::iterator LiveLines::place_of(Owner owner) {
 }
 
 void LiveLines::draw(Owner owner, std::vector<std::string> lines) {
+  if (show_) return show_(owner, lines);
   const auto found = place_of(owner);
   if (found == owners_.end()) {
     owners_.push_back({owner, std::move(lines)});
@@ -33,6 +34,7 @@ void LiveLines::draw(Owner owner, std::vector<std::string> lines) {
 }
 
 void LiveLines::finish(Owner owner) {
+  if (show_) return show_(owner, {});
   const auto found = place_of(owner);
   if (found == owners_.end()) return;
   if (found == owners_.begin()) {

@@ -12,10 +12,13 @@ namespace kiln::interp {
 
 class LiveLines {
  public:
-  // What is drawn goes to `write`.
-  explicit LiveLines(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
-
   using Owner = const void*;
+  using Show = std::function<void(Owner, const std::vector<std::string>&)>;
+  // What is drawn goes to `write` as the codes of a terminal. With `show` it goes there instead, and other
+  // text is elsewhere (interp::Frontend).
+  explicit LiveLines(std::function<void(std::string_view)> write, Show show = {})
+      : write_(std::move(write)), show_(std::move(show)) {}
+
   // Draws the lines of an owner, below those of owners that were there before. Lines have no line ends and
   // fit the terminal. Nothing is drawn while a line of text is unfinished.
   void draw(Owner owner, std::vector<std::string> lines);
@@ -37,6 +40,7 @@ class LiveLines {
   std::vector<Lines>::iterator place_of(Owner owner);
 
   std::function<void(std::string_view)> write_;
+  Show show_;
   std::vector<Lines> owners_;
   std::size_t drawn_ = 0;       // lines on the screen; the cursor is at the first
   bool is_line_begun_ = false;  // by text

@@ -94,6 +94,7 @@ void visit_children(Error& error, F& f) {
 template <class F>
 void visit_children(Iterator& iterator, F& f) {
   iterator.next.visit_references(f);
+  visit_all(iterator.parts, f);
 }
 template <class F>
 void visit_children(Cell& cell, F& f) {

@@ -40,6 +40,8 @@ bool set_field(Interpreter& interpreter, const Value& object, std::string_view n
 // (gives an iterable) or `next` (gives none at the end). TypeError for other values. `Interpreter::iterate`
 // and `for` fall back to this for what they have no faster way for.
 Value make_iterator(Interpreter& interpreter, const Value& iterable);
+// The next item of an iterator; false when it has no more.
+bool advance(Interpreter& interpreter, const Value& iterator, Value& item);
 
 // What `Interpreter::str` and `Interpreter::repr` give.
 std::string str_of(Interpreter& interpreter, const Value& value);

@@ -2,7 +2,9 @@
 // are kept in lists, one set for each thread. A block may be freed by another thread than took it.
 #include <array>
 #include <cstdlib>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "interpreter/values/value.h"
 #include "tensor/integers.h"
@@ -29,16 +31,53 @@ constexpr bool kPooling = true;
 struct Block {
   Block* next;
 };
-thread_local constinit std::array<Block*, kLargest / kStep + 1> free_blocks{};
+using Lists = std::array<Block*, kLargest / kStep + 1>;
+thread_local constinit Lists free_blocks{};
+
+// The lists of threads that ended, for those that need a chunk.
+struct Left {
+  std::mutex mutex;
+  Lists lists{};
+};
+Left& left() {
+  static auto* const only = new Left;  // outlives the threads
+  return *only;
+}
+
+// At the end of a thread that cut chunks.
+struct LeavesBlocks {
+  ~LeavesBlocks() {
+    const std::lock_guard lock(left().mutex);
+    for (std::size_t k = 0; k < free_blocks.size(); ++k) {
+      while (Block* const block = free_blocks[k]) {
+        free_blocks[k] = block->next;
+        block->next = left().lists[k];
+        left().lists[k] = block;
+      }
+    }
+  }
+};
+thread_local LeavesBlocks leaves_blocks;
+
+Block* taken_over(std::size_t step) {
+  const std::lock_guard lock(left().mutex);
+  return std::exchange(left().lists[step], nullptr);
+}
 
 // Cuts a chunk into blocks, in order of address: objects made one after another lie side by side.
-[[gnu::noinline, gnu::cold]] Block* cut_chunk(std::size_t size) {
+Block* cut_chunk(std::size_t size) {
   auto* chunk = static_cast<std::byte*>(std::malloc(kChunk));
   if (!chunk) throw std::bad_alloc();
   const std::size_t count = kChunk / size;
   Block* first = nullptr;
   for (std::size_t i = count; i > 0; --i) first = new (chunk + (i - 1) * size) Block{first};
   return first;
+}
+
+[[gnu::noinline, gnu::cold]] Block* more_blocks(std::size_t step) {
+  static_cast<void>(&leaves_blocks);  // makes its destructor run at the end of the thread
+  Block* const blocks = taken_over(step);
+  return blocks != nullptr ? blocks : cut_chunk(step * kStep);
 }
 
 }  // namespace
@@ -48,7 +87,7 @@ void* Object::operator new(std::size_t bytes) {
   const std::size_t step = ceil_divide(bytes, kStep);
   Block*& list = free_blocks[step];
   if (!list) [[unlikely]]
-    list = cut_chunk(step * kStep);
+    list = more_blocks(step);
   Block* block = list;
   list = block->next;
   return block;

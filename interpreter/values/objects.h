@@ -139,13 +139,27 @@ struct Error : Object {
 
 class Generator;
 
-// A pull iterator made by natives (`zip`, `map`, file lines): false when exhausted.
+// What an iterator takes its items from, and of which parts it consists. Of the parts ints alone change.
+enum class IteratorForm : std::uint8_t {
+  Opaque,     // `next` knows; no parts
+  Items,      // a list or tuple, and the place of the next item
+  Rows,       // a tensor, and the place of the next row
+  Range,      // the next number, how many are left, and the step
+  Enumerate,  // an iterator, the number of its first item, and how many came
+  Zip,        // iterators
+};
+
+// A pull iterator made by natives (`zip`, `map`, file lines), stepped by `advance` (natives.h).
 struct Iterator : Object {
-  using Next = Callback<bool(Interpreter&, Value&)>;
+  using Next = Callback<bool(Interpreter&, Value&)>;  // false when exhausted
   std::string name;
-  Next next;
+  Next next;                       // of an opaque one
   Generator* generator = nullptr;  // that `next` holds; null for others (vm/generator.h)
+  IteratorForm form = IteratorForm::Opaque;
+  std::vector<Value> parts{};
   Iterator(std::string n, Next f) : Object(Tag::Iterator), name(std::move(n)), next(std::move(f)) {}
+  Iterator(std::string n, IteratorForm f, std::vector<Value> p)
+      : Object(Tag::Iterator), name(std::move(n)), form(f), parts(std::move(p)) {}
 };
 
 // What `open` gives. A closed file has no stream.

@@ -26,7 +26,8 @@ struct Interpreter::Impl {
   explicit Impl(Interpreter& interpreter)
       : backend(interpreter.options().backend),
         modules(interpreter),
-        live_lines([&interpreter](std::string_view text) { interpreter.options().err(text); }),
+        live_lines([&interpreter](std::string_view text) { interpreter.options().err(text); },
+                   interpreter.options().frontend.show_lines),
         vm(interpreter) {}
 };
 

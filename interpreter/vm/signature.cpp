@@ -1,4 +1,6 @@
 // Checks annotated parameters and results: types, dtypes, and shapes whose sizes have names.
+#include "interpreter/vm/signature.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -11,6 +13,30 @@
 #include "interpreter/vm/vm.h"
 
 namespace kiln::interp {
+
+std::string_view last_part(std::string_view dotted) { return dotted.substr(dotted.rfind('.') + 1); }
+
+bool has_written_type(std::string_view last, const Value& v) {
+  if (last == "any") return true;
+  if (last == "int") return v.is(Tag::Int);
+  if (last == "float") return v.is(Tag::Float) || v.is(Tag::Int);
+  if (last == "number") return v.is(Tag::Float) || v.is(Tag::Int);
+  if (last == "fn" || last == "function") return host::is_callable(v);
+  if (last == "tensor") return v.is(Tag::Tensor);
+  if (const auto dtype = kiln::dtype_named(last); dtype && last != "bool") {
+    return v.is(Tag::Tensor) && v.tensor().dtype() == *dtype;
+  }
+  return type_name(v) == last;
+}
+
+bool fits_written_dtype(std::string_view written, kiln::DType dtype) {
+  if (written == "tensor") return true;
+  if (written == "float") return kiln::is_float(dtype);
+  if (written == "int") return kiln::is_integer(dtype);
+  const auto named = kiln::dtype_named(written);
+  return named && *named == dtype;
+}
+
 namespace {
 
 using lang::Annotation;
@@ -146,37 +172,14 @@ void SignatureCheck::check_dims(const Subject& subject, const kiln::Tensor& x) {
   }
 }
 
-// Does a host value have the type that is written? `last` is the last part of a dotted name.
-bool has_type(std::string_view last, const Value& v) {
-  if (last == "any") return true;
-  if (last == "int") return v.is(Tag::Int);
-  if (last == "float") return v.is(Tag::Float) || v.is(Tag::Int);
-  if (last == "number") return v.is(Tag::Float) || v.is(Tag::Int);
-  if (last == "fn" || last == "function") return host::is_callable(v);
-  if (last == "tensor") return v.is(Tag::Tensor);
-  if (const auto dtype = kiln::dtype_named(last); dtype && last != "bool") {
-    return v.is(Tag::Tensor) && v.tensor().dtype() == *dtype;
-  }
-  return type_name(v) == last;
-}
-
-bool dtype_fits(std::string_view written, kiln::DType dtype) {
-  if (written == "tensor") return true;
-  if (written == "float") return kiln::is_float(dtype);
-  if (written == "int") return kiln::is_integer(dtype);
-  const auto named = kiln::dtype_named(written);
-  return named && *named == dtype;
-}
-
 void SignatureCheck::check(const Subject& subject, const Value& value) {
-  const std::string_view written = subject.annotation.type_name;
-  const std::string_view last = written.substr(written.rfind('.') + 1);
+  const std::string_view last = last_part(subject.annotation.type_name);
   if (!subject.annotation.has_dims) {
-    if (!has_type(last, value)) fail(subject, "TypeError", describe(value), "");
+    if (!has_written_type(last, value)) fail(subject, "TypeError", describe(value), "");
     return;
   }
   if (!value.is(Tag::Tensor)) fail(subject, "TypeError", describe(value), "");
-  if (!dtype_fits(last, value.tensor().dtype())) {
+  if (!fits_written_dtype(last, value.tensor().dtype())) {
     fail(subject, "DTypeError", describe(value),
          "its dtype is " + std::string(kiln::name(value.tensor().dtype())));
   }

@@ -197,7 +197,6 @@ class Vm {
   const Instruction* timed_ = nullptr;   // the last one that began while lines are timed; it may be gone
   std::vector<capture::Region> driven_;  // innermost last; those that were left go when they are met
   bool skips_mark_ = false;              // that of the instruction that comes
-  const char* native_limit_ = nullptr;   // lowest address the machine stack may reach
 };
 
 inline Frame* Vm::enter(Frame* caller, const Function& function, Value* base) {

@@ -35,7 +35,6 @@ Vm::Vm(Interpreter& interpreter)
   frames_ = std::make_unique_for_overwrite<Frame[]>(limit + 1);
   frame_ = frames_.get();
   frame_limit_ = frame_ + limit + 1;
-  native_limit_ = lowest_stack_address();
   const int hot_after = interpreter.options().hot_after;
   hot_after_ = hot_after > 0 ? static_cast<std::uint32_t>(hot_after) : 0;
   const std::int64_t otherwise = hot_after == 0 ? 0 : std::numeric_limits<std::int64_t>::max();
@@ -65,9 +64,11 @@ bool Vm::holds_interrupts(const void* vm) {
   return false;
 }
 
+// Of the thread that runs now, which may be another one than made the machine.
 void Vm::check_native_stack() {
+  thread_local const char* const limit = lowest_stack_address();
   const char here = 0;
-  if (&here < native_limit_) recursion_error();
+  if (&here < limit) recursion_error();
 }
 
 Value* Vm::free_registers() {

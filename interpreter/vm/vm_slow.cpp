@@ -247,7 +247,7 @@ bool slow_next(Vm& vm, Value* r, const Instruction& i) {
       break;
     default: {
       const Value keep = state[0];
-      more = keep.as<Iterator>().next(vm.interpreter(), item);
+      more = advance(vm.interpreter(), keep, item);
     }
   }
   if (more) {

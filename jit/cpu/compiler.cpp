@@ -9,18 +9,18 @@
 #include "jit/cpu/build_id.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/error.h"
+#include "tensor/own_folder.h"
 
 namespace kiln::jit {
 namespace {
 
 constexpr const char* kName = "libkiln_llvm.so";
 
-// Where the build put it, else beside the program.
+// Where the build put it, else beside Kiln itself.
 std::string library_path() {
   if (access(KILN_LLVM_LIBRARY, R_OK) == 0) return KILN_LLVM_LIBRARY;
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path beside = program.parent_path() / kName;
+  const std::filesystem::path beside = own_folder() / kName;
   return std::filesystem::exists(beside, error) ? beside.string() : "";
 }
 

@@ -4,9 +4,13 @@
 
 #include "jit/cpu/compiler.h"
 #include "jit/cpu/flow_frame.h"
+#include "jit/cpu/flow_key.h"
 #include "jit/flow/flow_graph.h"
+#include "tensor/code_store.h"
 #include "tensor/cpu/elementwise/elementwise.h"
+#include "tensor/error.h"
 #include "tensor/ops/pointwise.h"
+#include "tensor/timeline.h"
 
 namespace kiln::jit {
 namespace {
@@ -50,6 +54,36 @@ void fill_calls(FlowProgram& program) {
   }
 }
 
+using FlowFunction = std::int64_t (*)(FlowRun*);
+FlowFunction function_of(const Code& code) { return reinterpret_cast<FlowFunction>(code.find(kFlowSymbol)); }
+
+// Null where what was kept needs something that is not here.
+std::shared_ptr<Code> loaded(const std::string& object) {
+  try {
+    std::shared_ptr<Code> code = Code::load(object);
+    static_cast<void>(function_of(*code));
+    return code;
+  } catch (const InternalError&) {
+    return nullptr;
+  }
+}
+
+// Kept by any process, or made and kept.
+std::shared_ptr<Code> code_of(const FlowPlan& plan) {
+  const CodeStore store = code_store();
+  const std::string key = store.find ? flow_key(plan) : "";
+  if (!key.empty()) {
+    const timeline::Span span(timeline::Kind::Compile, "code kept on disk");
+    const std::optional<std::string> object = store.find(key);
+    if (object) {
+      if (std::shared_ptr<Code> code = loaded(*object)) return code;
+    }
+  }
+  const std::string object = emit_flow_with_llvm(plan);
+  if (!key.empty()) store.keep(key, object);
+  return Code::load(object);
+}
+
 FlowProgram make_program(std::shared_ptr<const FlowGraph> flow, InputMemory inputs) {
   FlowProgram program;
   program.plan = plan_flow(*flow, inputs);
@@ -58,8 +92,8 @@ FlowProgram make_program(std::shared_ptr<const FlowGraph> flow, InputMemory inpu
   program.memory = memory_shown(*program.flow);
   count_words(program);
   fill_calls(program);
-  program.code = Code::load(emit_flow_with_llvm(program.plan));
-  program.function = reinterpret_cast<std::int64_t (*)(FlowRun*)>(program.code->find(kFlowSymbol));
+  program.code = code_of(program.plan);
+  program.function = function_of(*program.code);
   return program;
 }
 
@@ -67,11 +101,13 @@ class FlowCode final : public RunnableFlow {
  public:
   explicit FlowCode(FlowProgram program) : program_(std::move(program)) {}
 
-  FlowResult run(std::span<const FlowValue> inputs) override {
-    if (!are_usual(inputs)) return evaluated(program_.flow)->run(inputs);
-    if (are_apart(inputs)) return FlowFrame(program_, inputs).run();
+  FlowResult run(std::span<const FlowValue> inputs, const FlowStacks& stacks) override {
+    if (stacks.popped != nullptr && !stacks.popped->values.empty()) return {kCannotFail, {}, 0};
+    if (!are_usual(inputs)) return evaluated(program_.flow)->run(inputs, stacks);
+    if (are_apart(inputs)) return FlowFrame(program_, inputs, stacks).run();
     const FlowProgram* const shared = of_shared_memory();
-    return shared != nullptr ? FlowFrame(*shared, inputs).run() : evaluated(program_.flow)->run(inputs);
+    return shared != nullptr ? FlowFrame(*shared, inputs, stacks).run()
+                             : evaluated(program_.flow)->run(inputs, stacks);
   }
   std::size_t bytes() const { return program_.code->bytes(); }
 

@@ -1,5 +1,6 @@
 // Which results of a flow are computed where they are read, instead of through memory.
 #include <algorithm>
+#include <limits>
 
 #include "jit/cpu/flow_plan.h"
 
@@ -10,10 +11,16 @@ using Kind = FlowStepPlan::Kind;
 
 class FusionPlanner {
  public:
-  explicit FusionPlanner(FlowPlan& plan) : plan_(plan), flow_(*plan.flow), uses_(flow_.values.size()) {}
+  explicit FusionPlanner(FlowPlan& plan)
+      : plan_(plan),
+        flow_(*plan.flow),
+        uses_(flow_.values.size()),
+        shown_(flow_.values.size()),
+        users_(flow_.exits.size()) {}
 
   void run() {
     count_uses();
+    find_users();
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
       for (std::size_t k = 0; k < flow_.blocks[b].steps.size(); ++k)
         plan_.steps[b][k].deferred = is_deferred(b, k);
@@ -33,7 +40,32 @@ class FusionPlanner {
       count(block.end.then.arguments);
       count(block.end.other.arguments);
     }
-    for (const FlowExit& each : flow_.exits) count(each.values);
+    for (std::size_t k = 0; k < flow_.exits.size(); ++k) {
+      for (const Operand& each : flow_.exits[k].values)
+        if (each.is_value()) shown_[static_cast<std::size_t>(each.value)].push_back(k);
+    }
+  }
+  void find_users() {
+    const auto add = [this](ExitId exit, User user) {
+      if (exit >= 0) users_[static_cast<std::size_t>(exit)].push_back(user);
+    };
+    for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
+      const FlowBlock& block = flow_.blocks[b];
+      for (std::size_t k = 0; k < block.steps.size(); ++k) add(block.steps[k].exit, {b, k});
+      add(block.interrupted, {b, kNoStep});
+      if (block.end.kind == FlowEnd::Kind::Leave) add(block.end.exit, {b, kNoStep});
+    }
+  }
+
+  // Do only exits show it that are taken behind step `place` of the block, and no later than `reader` begins?
+  // It is computed there from what is still as it was.
+  bool is_shown_before(ValueId made, std::size_t block, std::size_t place, std::size_t reader) const {
+    const std::vector<std::size_t>& exits = shown_[static_cast<std::size_t>(made)];
+    return std::all_of(exits.begin(), exits.end(), [&](std::size_t exit) {
+      return std::all_of(users_[exit].begin(), users_[exit].end(), [&](const User& each) {
+        return each.block == block && each.step > place && each.step <= reader;
+      });
+    });
   }
 
   // Is it computed element by element, and read once, by a step of its block before which nothing is written?
@@ -49,7 +81,7 @@ class FusionPlanner {
     for (std::size_t k = place + 1; k < steps.size(); ++k) {
       const std::vector<Operand>& read = steps[k].node.operands;
       if (std::find(read.begin(), read.end(), Operand::of(made)) != read.end())
-        return takes(plan_.steps[block][k], steps[k].node, made);
+        return takes(plan_.steps[block][k], steps[k].node, made) && is_shown_before(made, block, place, k);
       if (steps[k].node.writes()) return false;
     }
     return false;
@@ -77,7 +109,13 @@ class FusionPlanner {
 
   FlowPlan& plan_;
   const FlowGraph& flow_;
-  std::vector<int> uses_;  // by value
+  struct User {
+    std::size_t block, step;
+  };
+  static constexpr std::size_t kNoStep = std::numeric_limits<std::size_t>::max();
+  std::vector<int> uses_;                        // by value: by steps and ways to other blocks
+  std::vector<std::vector<std::size_t>> shown_;  // by value: the exits that show it
+  std::vector<std::vector<User>> users_;         // by exit: who leaves by it
 };
 
 }  // namespace

@@ -108,7 +108,13 @@ class MemoryPlanner {
   void plan_step(BlockId block, std::size_t index) {
     const FlowStep& step = flow_.blocks[static_cast<std::size_t>(block)].steps[index];
     FlowStepPlan& plan = plan_.steps[static_cast<std::size_t>(block)][index];
-    if (plan.call < 0 || step.node.writes()) return;
+    if (plan.call < 0) return;
+    if (step.node.writes()) {
+      const bool is_loop =
+          plan.kind == FlowStepPlan::Kind::Pointwise || plan.kind == FlowStepPlan::Kind::Copy;
+      if (is_loop && !plan.of_elements) plan.apart = plan_.slots++;
+      return;
+    }
     ValueSet around = liveness_.around(block, index);
     add_read_later(around);
     for (const ValueId id : step.node.outputs) {

@@ -60,7 +60,7 @@ std::shared_ptr<const Op> owner_of(const Op& op);
 const Op& interpreted_op();
 bool is_interpreted(const CustomFunction& function);
 
-// Equal ops: the same row, or functions of one name with equal bodies.
+// Equal ops: the same row, functions of one name with equal bodies, or equal loops (jit/graph/loop.h).
 bool same_op(const Op* a, const Op* b);
 
 // Does a gradient come in for this result of the op?

@@ -147,6 +147,8 @@ class Parser {
 
   void header() {
     reader_.skip_lines();
+    if (reader_.at("flow"))
+      reader_.fail("the flow graph of a loop is shown, and not read back: capture the function again");
     reader_.expect("graph");
     const TextReader before = reader_.mark();
     const auto stage = stage_named(reader_.word("a stage"));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "jit/graph/custom.h"
+#include "jit/graph/loop.h"
 #include "jit/graph/text.h"
 #include "tensor/host_view.h"
 
@@ -272,6 +273,7 @@ std::string alone(const Graph& graph) {
 
 std::string print_graph(const Graph& graph) {
   std::string text;
+  for (const Op* op : loop_ops(graph)) text += loop_text(*op);
   std::set<std::string_view> printed;
   for (const Op* op : custom_ops(graph)) {
     if (!printed.insert(op->name()).second) continue;

@@ -10,7 +10,8 @@
 
 namespace kiln::jit {
 
-// Bodies of functions with derivatives of their own come before what applies them.
+// Bodies of functions with derivatives of their own come before what applies them, as do the flow graphs of
+// loops, which are not read back.
 std::string print_graph(const Graph& graph);
 // One node as its line in the text, without the place.
 std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names);

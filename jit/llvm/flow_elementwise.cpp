@@ -33,6 +33,18 @@ void emit_elementwise(const FlowRow& row) {
 
 void emit_copy(const FlowRow& row) { emit_elementwise(row); }
 
+void copy_elements(FlowEmitter& emit, const FlowTensor& from, const FlowTensor& to) {
+  FlowSpace space(emit, to.sizes);
+  space.add(to);
+  space.add(from);
+  space.simplify();
+  space.each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
+    each_vector(emit, count, [&](llvm::Value* index, llvm::Value* rest) {
+      store_elements(emit, lines[0], index, rest, load_elements(emit, lines[1], index, rest));
+    });
+  });
+}
+
 void emit_fill(const FlowRow& row) {
   FlowTensor number;
   if (row.plan.filled) {

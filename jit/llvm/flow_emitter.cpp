@@ -2,6 +2,7 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
+#include <set>
 
 #include "jit/llvm/flow_values.h"
 #include "jit/llvm/vector_types.h"
@@ -53,6 +54,8 @@ void FlowEmitter::read_run() {
   vectors_.begin(entry_, kernels);
   iterations_ = stack(build_.getInt64Ty());
   build_.CreateStore(build_.getInt64(0), iterations_);
+  stack_used_ = stack(build_.getInt64Ty());
+  build_.CreateStore(field(kFlowStackUsed, build_.getInt64Ty()), stack_used_);
 }
 
 void FlowEmitter::bind_inputs() {
@@ -151,7 +154,9 @@ void FlowEmitter::look_for_interrupt(const FlowBlock& made) {
   build_.CreateStore(build_.CreateAdd(build_.CreateLoad(type, iterations_), int_value(1)), iterations_);
   if (made.interrupted == kCannotFail) return;
   auto* const flag = build_.CreateAlignedLoad(build_.getInt8Ty(), interrupt_, llvm::Align(1));
-  flag->setAtomic(llvm::AtomicOrdering::Monotonic);
+  // It is read each time, and other loads may still be moved across it, which a stricter order forbids.
+  flag->setAtomic(llvm::AtomicOrdering::Unordered);
+  flag->setVolatile(true);
   llvm::BasicBlock* const asked = block("asked");
   llvm::BasicBlock* const on = block("on");
   build_.CreateCondBr(build_.CreateIsNotNull(flag), asked, on,
@@ -247,14 +252,22 @@ void FlowEmitter::leave_if(llvm::Value* condition, ExitId exit) {
 
 void FlowEmitter::write_exits() {
   fill_parameters();
-  for (const auto& [exit, made] : exits_) {
-    build_.SetInsertPoint(made);
-    if (exit >= 0) write_exit(exit);
-    llvm::Value* const place =
-        build_.CreateConstGEP1_64(build_.getInt64Ty(), function_->getArg(0), kFlowIterations);
-    build_.CreateStore(build_.CreateLoad(build_.getInt64Ty(), iterations_), place);
-    build_.CreateRet(int_value(exit));
+  // What an exit shows may be computed there, by calls that have exits of their own.
+  std::set<ExitId> written;
+  while (written.size() < exits_.size()) {
+    const auto known = exits_;
+    for (const auto& [exit, made] : known)
+      if (written.insert(exit).second) end_in(exit, made);
   }
+}
+
+void FlowEmitter::end_in(ExitId exit, llvm::BasicBlock* made) {
+  build_.SetInsertPoint(made);
+  if (exit >= 0) write_exit(exit);
+  llvm::Type* const word = build_.getInt64Ty();
+  set_word(function_->getArg(0), kFlowIterations, build_.CreateLoad(word, iterations_));
+  set_word(function_->getArg(0), kFlowStackUsed, build_.CreateLoad(word, stack_used_));
+  build_.CreateRet(int_value(exit));
 }
 
 void FlowEmitter::write_exit(ExitId exit) {
@@ -292,8 +305,10 @@ llvm::Value* FlowEmitter::ask(FlowField helper, std::span<llvm::Value* const> ar
 
 FlowEmitter::Words FlowEmitter::outside_words(const Operand& operand) {
   if (operand.value == Operand::kAbsent) return {};
-  if (operand.is_number() || flow().type(operand.value).is_number) return {number(operand)};
-  const FlowTensor x = tensor(operand);
+  return is_tensor(operand) ? outside_words(in_memory(tensor(operand))) : Words{number(operand)};
+}
+
+FlowEmitter::Words FlowEmitter::outside_words(const FlowTensor& x) {
   if (x.base == nullptr) return {x.origin, x.element};
   Words words{x.base, x.offset};
   words.insert(words.end(), x.sizes.begin(), x.sizes.end());

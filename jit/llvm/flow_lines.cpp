@@ -28,8 +28,29 @@ std::vector<llvm::Value*> places_of(FlowEmitter& emit, const FlowLine& line, llv
   return places;
 }
 
+// Is there an instruction that loads elements from some of 16 places? What takes vectors of 16 halves has it.
+bool gathers(FlowEmitter& emit, DType dtype) {
+  return emit.bodies().halves() == HalfVectors::Of16 && bytes_of(dtype) >= 4;
+}
+
+// Little code for what runs once a line.
+llvm::Value* gathered_rest(FlowEmitter& emit, const FlowLine& line, llvm::Value* index, llvm::Value* rest) {
+  llvm::IRBuilder<>& build = emit.build();
+  llvm::Type* const type = emit.element_type(line.dtype);
+  const llvm::Align align(bytes_of(line.dtype));
+  std::vector<llvm::Constant*> numbers;
+  for (std::uint64_t k = 0; k < kVector; ++k) numbers.push_back(build.getInt64(k));
+  llvm::Value* const first = ahead(build, type, line.first, build.CreateMul(index, line.stride));
+  llvm::Value* const steps =
+      build.CreateMul(llvm::ConstantVector::get(numbers), build.CreateVectorSplat(kVector, line.stride));
+  llvm::Value* const absent = build.CreateVectorSplat(kVector, build.CreateAlignedLoad(type, first, align));
+  return build.CreateMaskedGather(vector_type(build.getContext(), line.dtype),
+                                  ahead(build, type, first, steps), align, present(emit, rest), absent);
+}
+
 // Element by element. Places behind the last element become that of the first one.
 llvm::Value* gathered(FlowEmitter& emit, const FlowLine& line, llvm::Value* index, llvm::Value* rest) {
+  if (rest != nullptr && gathers(emit, line.dtype)) return gathered_rest(emit, line, index, rest);
   llvm::IRBuilder<>& build = emit.build();
   const std::vector<llvm::Value*> places = places_of(emit, line, index);
   llvm::Value* elements = llvm::PoisonValue::get(vector_type(build.getContext(), line.dtype));

@@ -28,11 +28,14 @@ struct FlowStepPlan {
     Reduce,     // all elements of some dimensions combined: `combine`
     Product,    // sums of products
     Copy,       // elements of the last operand, converted; with `dims`: backwards along these
+    Pick,       // elements of the first operand, a vector, at the places that the second one counts
     Fill,       // one number everywhere: `filled`, or the first operand
+    Push,       // the operand goes on the stack
+    Pop,        // and comes off it
     Call,       // the kernel of the op
   };
   Kind kind = Kind::Call;
-  // Pointwise or Copy of operands without dimensions, whose result has none either.
+  // Pointwise or Copy of operands without dimensions, whose result has none either; or Pop of such a result.
   bool of_elements = false;
   // Its only reader computes the elements where it reads them, unless it is a call there.
   bool deferred = false;
@@ -48,6 +51,8 @@ struct FlowStepPlan {
   std::vector<SizeGuard> guards;     // beside those of the step: what its layouts are right for
   std::vector<std::string> symbols;  // of its attributes, in order: a call is given their values
   std::vector<FlowMemory> memory;    // by output
+  // The slot in which a write by a loop is computed first where its target shares memory with what it reads.
+  int apart = -1;
 };
 
 struct FlowValuePlan {

@@ -34,8 +34,8 @@ std::optional<Sequences> sequences_of(FlowEmitter& emit, const FlowTensor& x, co
       made.stride = x.strides[dim];
       is_line = true;
     } else if (!FlowLine::is_number(x.sizes[dim], 1)) {
-      if (!goes_on(x.strides[dim], made.count, made.stride)) return std::nullopt;
-      made.count = emit.build().CreateMul(x.sizes[dim], made.count);
+      if (!goes_on(emit, x.strides[dim], made.count, made.stride)) return std::nullopt;
+      made.count = emit.size_product(x.sizes[dim], made.count);
     }
   }
   return made;

@@ -95,8 +95,7 @@ llvm::Value* all_fill(const FlowRow& row, const std::vector<llvm::Value*>& sizes
 
 llvm::Value* elements_fit(const FlowRow& row) {
   if (!row.step.node.writes()) return leaves_fit(row);
-  if (row.plan.application.failure >= 0) return nullptr;
-  return row.emit.build().CreateAnd(leaves_fit(row), is_in_order(row, row.result));
+  return row.plan.application.failure >= 0 ? nullptr : leaves_fit(row);
 }
 
 llvm::Value* fill_fits(const FlowRow& row) {
@@ -104,10 +103,21 @@ llvm::Value* fill_fits(const FlowRow& row) {
   return emit.build().CreateICmpSLE(emit.count(row.result), emit.int_value(kMostRowElements));
 }
 
+llvm::Value* pick_fits(const FlowRow& row) {
+  const bool in_memory = row.operands[0].element == nullptr && row.operands[1].element == nullptr;
+  return in_memory ? fill_fits(row) : nullptr;
+}
+
 }  // namespace
 
 llvm::Value* leaves_fit(const FlowRow& row) {
   return row.emit.build().CreateAnd(fill_fits(row), all_fill(row, row.result.sizes));
+}
+
+llvm::Value* is_in_order(const FlowRow& row) {
+  const bool reads =
+      row.plan.kind == FlowStepPlan::Kind::Pointwise || row.plan.kind == FlowStepPlan::Kind::Copy;
+  return reads && row.step.node.writes() ? is_in_order(row, row.result) : row.emit.build().getTrue();
 }
 
 llvm::Value* fits(const FlowRow& row) {
@@ -117,6 +127,8 @@ llvm::Value* fits(const FlowRow& row) {
       return elements_fit(row);
     case FlowStepPlan::Kind::Fill:
       return fill_fits(row);
+    case FlowStepPlan::Kind::Pick:
+      return pick_fits(row);
     case FlowStepPlan::Kind::Reduce:
       return reduction_fits(row);
     case FlowStepPlan::Kind::Product:

@@ -19,13 +19,19 @@ struct FlowRow {
 
 // May the step be a loop here? Null: it is always a call of the op's kernel. Else an i1 that says so at run
 // time, true where it always is: sizes are small enough for a loop to be quicker than the call, and for bits
-// to be the kernel's; a target that shares memory with operands may be written in order.
+// to be the kernel's.
 llvm::Value* fits(const FlowRow& row);
+// An i1: may the loop write straight into the result, each vector after the same elements of operands are
+// read? True where the result is new memory.
+llvm::Value* is_in_order(const FlowRow& row);
 // The loop, where that holds.
 void emit_elementwise(const FlowRow& row);
 void emit_reduction(const FlowRow& row);
 void emit_product(const FlowRow& row);
 void emit_copy(const FlowRow& row);
 void emit_fill(const FlowRow& row);
+void emit_pick(const FlowRow& row);
+// Of one dtype and equal sizes, which share no memory.
+void copy_elements(FlowEmitter& emit, const FlowTensor& from, const FlowTensor& to);
 
 }  // namespace kiln::jit

@@ -2,13 +2,10 @@
 
 namespace kiln::jit {
 
-bool goes_on(llvm::Value* outer_stride, llvm::Value* size, llvm::Value* stride) {
+bool goes_on(FlowEmitter& emit, llvm::Value* outer_stride, llvm::Value* size, llvm::Value* stride) {
   if (FlowLine::is_number(stride, 0)) return FlowLine::is_number(outer_stride, 0);
   if (FlowLine::is_number(stride, 1) && outer_stride == size) return true;
-  const auto number = [](llvm::Value* value) { return llvm::dyn_cast<llvm::ConstantInt>(value); };
-  const auto *a = number(outer_stride), *b = number(size), *c = number(stride);
-  return a != nullptr && b != nullptr && c != nullptr &&
-         a->getSExtValue() == b->getSExtValue() * c->getSExtValue();
+  return emit.products().is_product(outer_stride, size, stride);
 }
 
 void FlowSpace::add(const FlowTensor& x) {
@@ -28,14 +25,14 @@ void FlowSpace::simplify() {
   }
   for (std::size_t outer = rank(); outer-- > 1;) {
     if (!is_even(outer - 1)) continue;
-    sizes_[outer] = emit_.build().CreateMul(sizes_[outer - 1], sizes_[outer]);
+    sizes_[outer] = emit_.size_product(sizes_[outer - 1], sizes_[outer]);
     drop(outer - 1);
   }
 }
 
 bool FlowSpace::is_even(std::size_t outer) const {
   for (const Member& each : members_) {
-    if (!goes_on(each.strides[outer], sizes_[outer + 1], each.strides[outer + 1])) return false;
+    if (!goes_on(emit_, each.strides[outer], sizes_[outer + 1], each.strides[outer + 1])) return false;
   }
   return true;
 }

@@ -45,6 +45,6 @@ class FlowSpace {
 };
 
 // Is a dimension of these strides, within one of those, as one dimension would be?
-bool goes_on(llvm::Value* outer_stride, llvm::Value* size, llvm::Value* stride);
+bool goes_on(FlowEmitter& emit, llvm::Value* outer_stride, llvm::Value* size, llvm::Value* stride);
 
 }  // namespace kiln::jit

@@ -1,6 +1,8 @@
 // What each step of a flow becomes: numbers, addresses, elements, loops and calls of kernels.
 #include <llvm/IR/MDBuilder.h>
 
+#include <algorithm>
+
 #include "jit/llvm/flow_numbers.h"
 #include "jit/llvm/flow_rows.h"
 #include "jit/llvm/flow_values.h"
@@ -20,6 +22,8 @@ void emit_loop(const FlowRow& row) {
       return emit_copy(row);
     case FlowStepPlan::Kind::Fill:
       return emit_fill(row);
+    case FlowStepPlan::Kind::Pick:
+      return emit_pick(row);
     default:
       return emit_elementwise(row);
   }
@@ -35,6 +39,8 @@ void FlowEmitter::emit_step(BlockId block, std::size_t index) {
   if (plan.kind == FlowStepPlan::Kind::OfNumbers)
     return define(step.node.outputs[0], emit_number(step, plan));
   if (plan.kind == FlowStepPlan::Kind::View) return emit_view(step);
+  if (plan.kind == FlowStepPlan::Kind::Push) return emit_push(step);
+  if (plan.kind == FlowStepPlan::Kind::Pop) return emit_pop(step);
   if (plan.of_elements) return emit_element(step, plan);
   if (plan.deferred) return defer(step, plan);
   emit_in_memory(step, plan);
@@ -141,15 +147,31 @@ void FlowEmitter::defer(const FlowStep& step, const FlowStepPlan& plan) {
   tensors_[static_cast<std::size_t>(id)] = std::move(made);
 }
 
-// Operands that were left to the step are in memory afterwards. Gives whether there are any.
-bool FlowEmitter::compute_deferred(const FlowRow& row) {
-  bool is_any = false;
-  for (const FlowTensor& each : row.operands) {
-    if (!each.deferred) continue;
-    emit_in_memory(each.deferred->step, each.deferred->plan);
-    is_any = true;
-  }
-  return is_any;
+// The tensor, whose elements are computed now by calls if that was left to its reader.
+FlowTensor FlowEmitter::in_memory(const FlowTensor& x) {
+  if (!x.deferred) return x;
+  const std::vector<llvm::Value*> slots{choose_slot(x.deferred->plan.memory[0])};
+  emit_call(*x.deferred, slots);
+  FlowTensor made = described(x.deferred->step.node.outputs[0]);
+  made.base = slot_field(slots[0], 0, pointer_);
+  return made;
+}
+
+// Where the target shares memory with what is read, all is computed in memory apart and then copied.
+void FlowEmitter::emit_write(const FlowRow& row) {
+  const auto compute_apart = [&] {
+    FlowRow apart = row;
+    apart.result.offset = int_value(0);
+    llvm::Value* stride = int_value(1);
+    for (std::size_t dim = row.result.rank(); dim-- > 0;) {
+      apart.result.strides[dim] = stride;
+      stride = size_product(row.result.sizes[dim], stride);
+    }
+    apart.result.base = room_for(apart.result, int_value(row.plan.apart), row.step.exit);
+    emit_loop(apart);
+    copy_elements(*this, apart.result, row.result);
+  };
+  either(is_in_order(row), [&] { emit_loop(row); }, compute_apart);
 }
 
 void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan) {
@@ -161,22 +183,18 @@ void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan)
   llvm::Value* const is_loop = plan.kind == FlowStepPlan::Kind::Call ? nullptr : fits(row);
   const bool keeps_element = is_loop != nullptr && !writes && plan_.value(step.node.outputs[0]).in_register;
   llvm::Value* const place = keeps_element ? stack(element_type(row.result.dtype)) : nullptr;
-  const auto make_loop = [&](FlowRow& made) {
-    if (!writes) made.result.base = keeps_element ? place : room_for(made.result, slots[0], step.exit);
-    emit_loop(made);
+  const auto make_loop = [&] {
+    if (writes) return emit_write(row);
+    row.result.base = keeps_element ? place : room_for(row.result, slots[0], step.exit);
+    emit_loop(row);
   };
   const auto make_call = [&] {
-    emit_call(step, plan, slots);
+    emit_call(row, slots);
     if (!keeps_element) return;
     row.result.base = slot_field(slots[0], 0, pointer_);
     build_.CreateStore(load(row.result), place);
   };
-  const auto make_apart = [&] {
-    if (!compute_deferred(row)) return make_call();
-    FlowRow apart = row_of(step, plan);
-    either(fits(apart), [&] { make_loop(apart); }, make_call);
-  };
-  either(is_loop, [&] { make_loop(row); }, make_apart);
+  either(is_loop, make_loop, make_call);
   for (std::size_t k = 0; k < step.node.outputs.size(); ++k) {
     const ValueId id = step.node.outputs[k];
     FlowTensor made = writes ? row.operands[0] : described(id);
@@ -209,16 +227,20 @@ void FlowEmitter::either(llvm::Value* condition, const std::function<void()>& th
   build_.SetInsertPoint(done);
 }
 
-void FlowEmitter::emit_call(const FlowStep& step, const FlowStepPlan& plan,
-                            std::span<llvm::Value* const> slots) {
+void FlowEmitter::emit_call(const FlowRow& row, std::span<llvm::Value* const> slots) {
+  std::vector<FlowTensor> operands;  // first, since these are calls, too
+  for (const FlowTensor& each : row.operands) operands.push_back(in_memory(each));
   std::size_t place = 0;
-  for (const Operand& each : step.node.operands) {
-    for (llvm::Value* const word : outside_words(each)) set_word(words_, place++, word);
+  const auto put = [&](llvm::Value* word) { set_word(words_, place++, word); };
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const Operand& operand = row.step.node.operands[k];
+    const Words words = is_tensor(operand) ? outside_words(operands[k]) : outside_words(operand);
+    std::for_each(words.begin(), words.end(), put);
   }
-  for (const std::string& each : plan.symbols) set_word(words_, place++, symbols_.at(each));
-  for (llvm::Value* const each : slots) set_word(words_, place++, each);
-  llvm::Value* const ran = ask(kFlowCall, std::vector<llvm::Value*>{int_value(plan.call)});
-  leave_if(build_.CreateIsNull(ran), step.exit);
+  for (const std::string& each : row.plan.symbols) put(symbols_.at(each));
+  std::for_each(slots.begin(), slots.end(), put);
+  llvm::Value* const ran = ask(kFlowCall, std::vector<llvm::Value*>{int_value(row.plan.call)});
+  leave_if(build_.CreateIsNull(ran), row.step.exit);
 }
 
 // ---- Memory of results ----

@@ -47,6 +47,18 @@ FlowTensor FlowEmitter::described(ValueId id) {
   return made;
 }
 
+llvm::Value* FlowEmitter::size(Dim size) {
+  llvm::Value* const made = sizes_.size(size);
+  products_.note(made, size);
+  return made;
+}
+
+llvm::Value* FlowEmitter::size_product(llvm::Value* a, llvm::Value* b) {
+  llvm::Value* const made = build_.CreateMul(a, b);
+  products_.note_product(made, a, b);
+  return made;
+}
+
 llvm::Value* FlowEmitter::count(const FlowTensor& x) {
   llvm::Value* total = int_value(1);
   for (llvm::Value* const each : x.sizes) total = build_.CreateMul(total, each);

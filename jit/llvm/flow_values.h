@@ -12,6 +12,7 @@
 #include "jit/llvm/bitcode.h"
 #include "jit/llvm/body_calls.h"
 #include "jit/llvm/flow_plan.h"
+#include "jit/llvm/flow_products.h"
 #include "jit/llvm/flow_run.h"
 #include "jit/llvm/flow_sizes.h"
 #include "jit/llvm/scalar_calls.h"
@@ -60,7 +61,9 @@ class FlowEmitter {
   FlowTensor tensor(const Operand& operand);
   DType dtype(const Operand& operand) const;
   // A size over symbols. It may wrap on its way, and is right where the result fits.
-  llvm::Value* size(Dim size) { return sizes_.size(size); }
+  llvm::Value* size(Dim size);
+  llvm::Value* size_product(llvm::Value* a, llvm::Value* b);
+  const SizeProducts& products() const { return products_; }
   llvm::Value* int_value(std::int64_t value) { return build_.getInt64(static_cast<std::uint64_t>(value)); }
   // Of all elements.
   llvm::Value* count(const FlowTensor& x);
@@ -112,6 +115,7 @@ class FlowEmitter {
   void look_for_interrupt(const FlowBlock& block);
   llvm::BasicBlock* exit_block(ExitId exit);
   void write_exits();
+  void end_in(ExitId exit, llvm::BasicBlock* made);
   void write_exit(ExitId exit);
   std::vector<BlockId> order() const;
 
@@ -121,6 +125,10 @@ class FlowEmitter {
   FlowTensor described(ValueId id);  // sizes and strides of a value by its plan
   // Words as calls and exits have them.
   Words outside_words(const Operand& operand);
+  Words outside_words(const FlowTensor& x);
+  bool is_tensor(const Operand& operand) const {
+    return operand.is_value() && !flow().type(operand.value).is_number;
+  }
 
   llvm::Value* emit_number(const FlowStep& step, const FlowStepPlan& plan);
   llvm::Value* emit_item(const FlowStep& step);
@@ -129,9 +137,16 @@ class FlowEmitter {
   llvm::Value* element_of(const FlowStep& step, const FlowStepPlan& plan);
   void emit_in_memory(const FlowStep& step, const FlowStepPlan& plan);
   FlowRow row_of(const FlowStep& step, const FlowStepPlan& plan);
+  // What is pushed and popped (flow_stack_code.cpp).
+  void emit_push(const FlowStep& step);
+  void emit_pop(const FlowStep& step);
+  llvm::Value* push_bytes(llvm::Value* bytes);
+  llvm::Value* pop_bytes(llvm::Value* bytes);
+  llvm::Value* bytes_on_stack(const FlowTensor& x);
   void defer(const FlowStep& step, const FlowStepPlan& plan);
-  bool compute_deferred(const FlowRow& row);
-  void emit_call(const FlowStep& step, const FlowStepPlan& plan, std::span<llvm::Value* const> slots);
+  FlowTensor in_memory(const FlowTensor& x);
+  void emit_write(const FlowRow& row);
+  void emit_call(const FlowRow& row, std::span<llvm::Value* const> slots);
   llvm::Value* choose_slot(const FlowMemory& memory);
   llvm::Value* slot_field(llvm::Value* slot, std::uint64_t field, llvm::Type* type);
   void either(llvm::Value* condition, const std::function<void()>& then, const std::function<void()>& other);
@@ -153,6 +168,7 @@ class FlowEmitter {
   ScalarCalls scalars_;
   BodyCalls vectors_;
   FlowSizes sizes_;
+  SizeProducts products_;
   std::map<std::string, llvm::Value*> symbols_;
   std::vector<llvm::Value*> numbers_;  // by value
   std::vector<FlowTensor> tensors_;    // by value
@@ -161,6 +177,7 @@ class FlowEmitter {
   std::vector<Jump> jumps_;
   std::map<ExitId, llvm::BasicBlock*> exits_;
   llvm::Value* iterations_ = nullptr;
+  llvm::Value* stack_used_ = nullptr;
   llvm::Value* interrupt_ = nullptr;
   llvm::Value* slots_ = nullptr;
   llvm::Value* words_ = nullptr;

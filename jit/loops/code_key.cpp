@@ -1,27 +1,11 @@
 #include "jit/loops/code_key.h"
 
-#include <type_traits>
 #include <vector>
 
 namespace kiln::jit {
 namespace {
 
-class Key {
- public:
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    text_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void put(std::string_view text) {
-    put(text.size());
-    text_ += text;
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
+using Key = CodeKey;
 
 // All fields are named here, so that a new one is not forgotten: what the emitter does not read is left out.
 
@@ -47,7 +31,7 @@ void put(Key& key, const Load& load, const LoadSchedule& schedule) {
   key.put(ahead);
 }
 
-void put(Key& key, const Params& params) {
+void put_params(Key& key, const Params& params) {
   const auto& [v, n, largest, bits, integers] = params;
   for (const double each : v) key.put(each);
   for (const long long each : n) key.put(each);
@@ -56,21 +40,7 @@ void put(Key& key, const Params& params) {
   key.put(integers);
 }
 
-void put(Key& key, const Instruction& step) {
-  const auto& [kind, dtype, invariant, index, bits, op, compute, params, failure, message, operands, node] =
-      step;
-  key.put(kind);
-  key.put(dtype);
-  key.put(invariant);
-  key.put(index);
-  key.put(bits);
-  key.put(name_of(op));
-  key.put(compute);
-  put(key, params);
-  key.put(failure);
-  key.put(operands.size());
-  for (const Register each : operands) key.put(each);
-}
+void put(Key& key, const Instruction& step) { key.put(step); }
 
 void put(Key& key, const Store& store, const StoreSchedule& schedule) {
   const auto& [value, dtype, output, buffer, per_row, around] = store;
@@ -119,6 +89,22 @@ void put(Key& key, const ScheduledNest& scheduled) {
 }
 
 }  // namespace
+
+void CodeKey::put(const Instruction& step) {
+  const auto& [kind, dtype, invariant, index, bits, op, compute, params, failure, message, operands, node] =
+      step;
+  put(kind);
+  put(dtype);
+  put(invariant);
+  put(index);
+  put(bits);
+  put(name_of(op));
+  put(compute);
+  put_params(*this, params);
+  put(failure);
+  put(operands.size());
+  for (const Register each : operands) put(each);
+}
 
 std::string code_key(std::span<const ScheduledNest> nests, std::string_view compiler,
                      std::string_view processor) {

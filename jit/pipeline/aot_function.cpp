@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "jit/graph/collectives.h"
+#include "jit/graph/custom.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/compiled_node.h"
 #include "jit/pipeline/fused_text.h"
@@ -84,7 +85,7 @@ AotFunction::AotFunction(const Graph& program, const std::vector<bool>& wanted, 
   forward.saved.clear();
   forward.saved_sizes.clear();
   // The compiling thread may run before this object is complete, so the task holds the graph.
-  const bool behind = options.fused && forward.own_ops.empty();
+  const bool behind = options.fused && custom_ops(forward).empty();
   forward_ =
       pending(behind, [graph = std::make_shared<const Graph>(std::move(forward)),
                        how = PrepareOptions{.fused = options.fused}] { return prepared(*graph, how).run; });

@@ -212,11 +212,23 @@ Folder& folder() {
   return only;
 }
 
+std::atomic<const CodeStore*> used_store = nullptr;
+
 }  // namespace
+
+UsedCodeStore::UsedCodeStore(CodeStore store) { used_store = new CodeStore(std::move(store)); }
+UsedCodeStore::~UsedCodeStore() { delete used_store.exchange(nullptr); }
+bool has_code_store() { return used_store.load() != nullptr; }
 
 void use_code_cache(CodeCache cache) { folder().use(std::move(cache)); }
 std::size_t code_cache_bytes() { return folder().most_bytes(); }
-std::optional<std::string> cached_code(std::string_view key) { return folder().find(key); }
-void keep_code(std::string_view key, std::string_view code) { folder().keep(key, code); }
+std::optional<std::string> cached_code(std::string_view key) {
+  const CodeStore* const store = used_store.load();
+  return store != nullptr ? store->find(key) : folder().find(key);
+}
+void keep_code(std::string_view key, std::string_view code) {
+  const CodeStore* const store = used_store.load();
+  return store != nullptr ? store->keep(key, code) : folder().keep(key, code);
+}
 
 }  // namespace kiln::jit

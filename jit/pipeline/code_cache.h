@@ -25,6 +25,23 @@ inline constexpr std::size_t kCodeCacheBytes = std::size_t{64} << 20;
 void use_code_cache(CodeCache cache);
 std::size_t code_cache_bytes();  // the most; 0: there is none
 
+// Code that belongs to one program, in place of a folder: what is written into a library of its own, or found
+// in it. Keys do not name the compiler then, and each piece of code is as small as can be, whatever the
+// number of threads. Both functions may be called by several threads at once.
+struct CodeStore {
+  std::function<std::optional<std::string>(std::string_view key)> find;
+  std::function<void(std::string_view key, std::string_view code)> keep;
+};
+// For a scope, which must not overlap another one.
+class UsedCodeStore {
+ public:
+  explicit UsedCodeStore(CodeStore store);
+  ~UsedCodeStore();
+  UsedCodeStore(const UsedCodeStore&) = delete;
+  UsedCodeStore& operator=(const UsedCodeStore&) = delete;
+};
+bool has_code_store();
+
 std::optional<std::string> cached_code(std::string_view key);
 void keep_code(std::string_view key, std::string_view code);
 

@@ -19,6 +19,7 @@ using LoadedModule = std::shared_ptr<const LoadedCode>;
 
 // Empty when code is not kept.
 std::string key_on_disk(const Target& target, Module nests) {
+  if (has_code_store()) return code_key(nests, "", target.processor());
   if (code_cache_bytes() == 0) return "";
   const std::string compiler = target.compiler();
   return compiler.empty() ? "" : code_key(nests, compiler, target.processor());
@@ -90,7 +91,7 @@ Module joined_from(Module nests) {
 std::vector<Module> modules_of(const Target& target, Module nests) {
   const std::size_t all = lines_of(nests);
   const auto threads = static_cast<std::size_t>(num_threads());
-  const std::size_t most = std::min(target.lines_at_once, ceil_divide(all, threads));
+  const std::size_t most = has_code_store() ? 0 : std::min(target.lines_at_once, ceil_divide(all, threads));
   std::vector<Module> modules;
   std::size_t begin = 0, lines = 0;
   for (std::size_t k = 0; k < nests.size(); ++k) {

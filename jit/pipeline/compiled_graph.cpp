@@ -77,7 +77,7 @@ struct Kernels {
 // program.
 CompiledGraph as_kernels(const Graph& captured, Graph functional) {
   const auto of = std::make_shared<Ingredients>(Ingredients{std::move(functional), {}});
-  const bool behind = captured.own_ops.empty();
+  const bool behind = custom_ops(captured).empty();
   const auto kernels =
       std::make_shared<const Kernels>(Kernels{of, pending(behind, [of] { return of->make(); })});
   CompiledGraph made;

@@ -55,7 +55,8 @@ Tensor number_like(const Tensor& x) {
 // holder of the memory gets a copy when it writes (tensor/storage.h).
 void write(const Tensor& x, const Tensor& value) {
   const bool gives_memory = x.dtype() == value.dtype() && x.sizes() == value.sizes() &&
-                            x.device() == value.device() && fills_memory(value) && is_plain_write(x, value);
+                            x.device() == value.device() && fills_memory(value) &&
+                            x.storage()->may_take_memory_of(*value.storage()) && is_plain_write(x, value);
   if (gives_memory) {
     x.storage()->replace(value.storage()->buffer());
   } else {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "jit/graph/evaluate.h"
+#include "jit/graph/loop.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/verify.h"
 #include "jit/graph/with_sizes.h"
@@ -573,7 +574,7 @@ const CustomFunction* custom_function(const Op& op) {
 
 std::shared_ptr<const Op> owner_of(const Op& op) {
   const CustomOp* found = as_custom(op);
-  return found == nullptr ? nullptr : found->shared_from_this();
+  return found == nullptr ? owner_of_loop(op) : found->shared_from_this();
 }
 
 const Op& interpreted_op() {
@@ -597,8 +598,8 @@ bool same_op(const Op* a, const Op* b) {
   if (a == nullptr || b == nullptr) return false;
   const CustomFunction* x = custom_function(*a);
   const CustomFunction* y = custom_function(*b);
-  return x != nullptr && y != nullptr && x->name == y->name && x->forward == y->forward &&
-         x->backward == y->backward;
+  if (x == nullptr || y == nullptr) return is_same_loop(*a, *b);
+  return x->name == y->name && x->forward == y->forward && x->backward == y->backward;
 }
 
 bool has_gradient(const Op& op, std::size_t output) {

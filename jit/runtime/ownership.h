@@ -12,7 +12,7 @@ namespace kiln::jit {
 inline bool holds_alone(Inputs operands) {
   const Tensor& x = operands[0];
   return x.impl()->ref_count() == 1 && !x.impl()->wrapper && x.is_contiguous() &&
-         x.storage()->ref_count() == 1 && x.storage()->buffer()->ref_count() == 1 && levels::top == nullptr &&
+         x.storage()->ref_count() == 1 && x.storage()->buffer()->has_one_owner() && levels::top == nullptr &&
          !tape::sees(operands);
 }
 
@@ -30,7 +30,7 @@ inline bool is_plain_write(const Tensor& x, const Tensor& value) {
 }
 // May x be overwritten in its memory? Its buffer must have no other owner, as a value saved for backward is.
 inline bool may_be_written_over(const Tensor& x) {
-  return is_plain_write(x, x) && x.storage()->buffer()->ref_count() == 1;
+  return is_plain_write(x, x) && !x.storage()->copies_before_write();
 }
 
 }  // namespace kiln::jit

@@ -130,6 +130,12 @@ class Recorder final : public levels::Level {
   void end_application(Application application);
   void drop_application() { open_.pop_back(); }
 
+  // ---- Loops (record_loop.cpp) ----
+  // An op that is the graph's own has run: it made the results, of the operands. `name`: the name of an op
+  // that the graph does not have yet.
+  std::string own_name(std::string_view name) const;
+  void note_own(std::shared_ptr<const Op> op, Inputs operands, Inputs results);
+
   Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) override;
   Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& result) override;
   Tensor rearrange(const Op& op, Inputs inputs, const Attrs& attrs) override;

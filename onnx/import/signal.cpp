@@ -1,94 +1,63 @@
-// Signals: discrete Fourier transforms as products, and windows.
+// Signals: discrete Fourier transforms, and windows.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "onnx/import/call.h"
-#include "tensor/functions.h"
+#include "tensor/ops/fourier.h"
 
 namespace kiln::onnx {
 namespace {
 
-// The angles of a transform of this length, [places, frequencies], in f64 so that long signals stay exact.
-Tensor angles(std::int64_t places, std::int64_t length) {
-  const Tensor k = ops::arange(0, length, 1, DType::I64);
-  const Tensor n = ops::unsqueeze(ops::arange(0, places, 1, DType::I64), 1);
-  const Tensor turns = ops::remainder(ops::mul(n, k), Tensor::number(length));
-  return ops::to(turns, DType::F64) * (2 * std::numbers::pi / static_cast<double>(length));
-}
+// Transforms are of f32 and f64; halves are transformed as f32.
+DType transformed_dtype(const Tensor& x) { return x.dtype() == DType::F64 ? DType::F64 : DType::F32; }
 
-struct Complex {
-  Tensor real, imaginary;  // the latter is absent for real numbers
-};
-
-// Along the last dimension, cut or filled with zeros to `length`. In f64: a sum over all places would lose
-// digits.
-Complex transformed(const Complex& x, std::int64_t length, bool is_inverse) {
-  const std::int64_t places = std::min(x.real.size(x.real.rank() - 1).fixed(), length);
-  const Tensor angle = angles(places, length);
-  const Tensor cosine = ops::cos(angle), sine = is_inverse ? ops::sin(angle) : -ops::sin(angle);
-  const auto cut = [&](const Tensor& part) {
-    return ops::narrow(ops::to(part, DType::F64), part.rank() - 1, 0, places);
-  };
-  const Tensor real = cut(x.real);
-  Complex made{ops::matmul(real, cosine), ops::matmul(real, sine)};
-  if (x.imaginary) {
-    const Tensor imaginary = cut(x.imaginary);
-    made = {made.real - ops::matmul(imaginary, sine), made.imaginary + ops::matmul(imaginary, cosine)};
-  }
-  if (is_inverse) {
-    const double scale = 1 / static_cast<double>(length);
-    made = {made.real * scale, made.imaginary * scale};
-  }
-  const DType dtype = x.real.dtype();
-  return {ops::to(made.real, dtype), ops::to(made.imaginary, dtype)};
-}
-
-Complex complex_of(Call& call, const Tensor& x) {
+// Real numbers, with 1 part in the last dimension, as pairs.
+Tensor pairs_of(Call& call, const Tensor& x) {
   const int last = x.rank() - 1;
   const std::int64_t parts = x.size(last).fixed();
-  if (parts == 1) return {ops::select(x, last, 0), {}};
-  if (parts != 2)
+  const Tensor floats = ops::to(x, transformed_dtype(x));
+  if (parts == 2) return floats;
+  if (parts != 1)
     call.refuse("needs real or complex numbers in the last dimension, got " + to_string(x.type()));
-  return {ops::select(x, last, 0), ops::select(x, last, 1)};
+  const Tensor both[] = {floats, ops::zeros_like(floats)};
+  return ops::cat(both, last);
 }
+
+// Cut along a dimension, or filled with zeros, to `length`.
+Tensor of_length(const Tensor& x, int dim, std::int64_t length) {
+  const std::int64_t size = x.size(dim).fixed();
+  if (size >= length) return ops::narrow(x, dim, 0, length);
+  Dims missing(x.sizes().begin(), x.sizes().end());
+  missing[static_cast<std::size_t>(dim)] = length - size;
+  const Tensor both[] = {x, ops::zeros(missing, x.dtype(), x.device())};
+  return ops::cat(both, dim);
+}
+
+std::int64_t half_of(std::int64_t length) { return length / 2 + 1; }
 
 Values fourier(Call& call) {
   const Tensor x = call.x(0);
   if (x.rank() < 2) call.refuse("needs a signal and its parts, got " + to_string(x.type()));
   const bool is_old = call.opset() < 20;  // whose axis was an attribute, and counts the last dimension, too
   const std::int64_t given = is_old ? call.integer("axis", 1) : call.has(2) ? call.an_int(2).fixed() : -2;
-  const int axis = call.axis(given, x.rank());
+  const int axis = call.axis(given, x.rank()), last = x.rank() - 2;
   if (axis == x.rank() - 1) call.refuse("transforms along the parts of its numbers");
   const std::int64_t length = call.has(1) ? call.an_int(1).fixed() : x.size(axis).fixed();
   if (length < 1) call.refuse("has the length " + std::to_string(length));
-  Complex from = complex_of(call, x);
-  const int last = from.real.rank() - 1;
-  const auto moved = [&](const Tensor& part) { return part ? ops::transpose(part, axis, last) : part; };
+  const Tensor pairs = ops::transpose(pairs_of(call, x), axis, last);
   const bool is_inverse = call.integer("inverse", 0) != 0, is_onesided = call.integer("onesided", 0) != 0;
+  const auto back = [&](const Tensor& made) { return ops::to(ops::transpose(made, axis, last), x.dtype()); };
   if (is_inverse && is_onesided) {
     // The other half is the conjugate of this one, in reverse.
-    const Tensor real = moved(from.real),
-                 imaginary = from.imaginary ? moved(from.imaginary) : ops::zeros_like(real);
-    const std::int64_t whole = call.has(1) ? length : 2 * (real.size(last).fixed() - 1);
-    const std::int64_t kept = std::min(real.size(last).fixed(), whole / 2 + 1), missing = whole - kept;
-    if (missing > kept - 1)
+    const std::int64_t known = pairs.size(last).fixed(), whole = call.has(1) ? length : 2 * (known - 1);
+    if (whole < 1 || known < half_of(whole))
       call.refuse("has fewer than half of its " + std::to_string(whole) + " frequencies");
-    const auto joined = [&](const Tensor& half, bool negated) {
-      const Tensor rest = ops::flip(ops::narrow(half, last, 1, missing), Dims{last});
-      const Tensor parts[] = {ops::narrow(half, last, 0, kept), negated ? -rest : rest};
-      return ops::cat(parts, last);
-    };
-    const Complex made = transformed({joined(real, false), joined(imaginary, true)}, whole, true);
-    return {ops::unsqueeze(ops::transpose(made.real, axis, last), x.rank() - 1)};
+    const Tensor real = ops::irdft(of_length(pairs, last, half_of(whole)), whole);
+    return {back(ops::unsqueeze(real, x.rank() - 1))};
   }
-  Complex made = transformed({moved(from.real), moved(from.imaginary)}, length, is_inverse);
-  const auto back = [&](Tensor part) {
-    if (is_onesided) part = ops::narrow(part, last, 0, length / 2 + 1);
-    return ops::transpose(part, axis, last);
-  };
-  const Tensor parts[] = {back(made.real), back(made.imaginary)};
-  return {ops::stack(parts, x.rank() - 1)};
+  const Tensor made = ops::dft(of_length(pairs, last, length), is_inverse);
+  return {back(is_onesided ? ops::narrow(made, last, 0, half_of(length)) : made)};
 }
 
 // Frames of the signal, weighted by a window, each transformed.
@@ -99,16 +68,12 @@ Values short_time_fourier(Call& call) {
   const std::int64_t length = call.has(3) ? call.an_int(3).fixed() : window ? window.size(0).fixed() : 0;
   if (step < 1 || length < 1) call.refuse("needs a step and a length of frames above 0");
   if (x.rank() == 2) x = ops::unsqueeze(x, 2);
-  const Complex from = complex_of(call, x);
-  const auto frames = [&](const Tensor& part) {
-    if (!part) return part;
-    const Tensor all = ops::unfold(part, 1, length, step);
-    return window ? all * window : all;
-  };
-  const Complex made = transformed({frames(from.real), frames(from.imaginary)}, length, false);
-  const std::int64_t kept = call.integer("onesided", 1) != 0 ? length / 2 + 1 : length;
-  const Tensor parts[] = {ops::narrow(made.real, 2, 0, kept), ops::narrow(made.imaginary, 2, 0, kept)};
-  return {ops::stack(parts, 3)};
+  // [batch, frames, parts, length] become [batch, frames, length, parts].
+  const Tensor frames = ops::unfold(pairs_of(call, x), 1, length, step);
+  const Tensor weighted = window ? frames * ops::to(window, frames.dtype()) : frames;
+  const Tensor made = ops::dft(ops::transpose(weighted, 2, 3), false);
+  const bool is_onesided = call.integer("onesided", 1) != 0;
+  return {ops::to(is_onesided ? ops::narrow(made, 2, 0, half_of(length)) : made, x.dtype())};
 }
 
 // A sum of cosines over the window.

@@ -82,6 +82,8 @@ void dot(Session& session, std::string_view text) {
 
 void write_stages(Session& session, std::string_view command, const Drawing& drawing) {
   const WrittenCall written = written_call(session, command, drawing.call);
+  if (drawing.path.empty() && session.options().show_page)
+    return session.options().show_page(page_text(session, drawing.call, written));
   const std::string path = write_page(session, drawing.call, written, drawing.path);
   session.write(fmt::format("wrote {}\n", path));
 }

@@ -146,6 +146,17 @@ All keys(Session& session, const CursorText& text) {
 
 }  // namespace
 
+std::optional<CallHint> call_hint(Session& session, std::string_view text, std::size_t cursor) {
+  const CursorText at(text, cursor);
+  const auto call = call_at(session, at);
+  if (!call || call->parameters.empty()) return std::nullopt;
+  const std::string_view callee = at.operand_before(at.open_bracket()->token);
+  CallHint hint{std::string(callee), call->parameters, std::nullopt};
+  if (call->parameter != nullptr)
+    hint.active = static_cast<std::size_t>(call->parameter - call->parameters.data());
+  return hint;
+}
+
 All values(Session& session, const CursorText& text) {
   All all;
   const auto call = call_at(session, text);

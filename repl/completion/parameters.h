@@ -2,6 +2,7 @@
 // takes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,16 @@ struct CallParameter {
 std::vector<CallParameter> call_parameters(const interp::Value& callee);
 // The same of an op by its name, `x.sum(…)` for one without the operand before the point.
 std::vector<CallParameter> op_parameters(std::string_view name, bool is_method);
+
+// The call that a place in a text is in: what is called, as it is written, its parameters, and the one that
+// the argument at the place is for.
+struct CallHint {
+  std::string callee;
+  std::vector<CallParameter> parameters;
+  std::optional<std::size_t> active;  // nothing: beyond them, or by a name that there is not
+};
+// Nothing outside of calls, and where it is not known what is called. Runs no function of the program.
+std::optional<CallHint> call_hint(Session& session, std::string_view text, std::size_t cursor);
 
 // The words that a parameter takes: of an op what its signature lists; of a function of the library or the
 // program those texts that it compares the parameter with, itself or in what it hands it on to.

@@ -35,6 +35,12 @@ std::string title_of(const interp::host::CapturedCall& drawn, const WrittenCall&
   return fmt::format("{}({})", drawn.graphs().front()->graph.name, fmt::join(types, ", "));
 }
 
+CallPage made_page(Session& session, std::string_view written, const WrittenCall& call) {
+  const interp::host::CapturedCall drawn = drawn_call(session, call);
+  const std::string title = written.empty() ? title_of(drawn, call) : std::string(written);
+  return make_page(session, title, call, drawn);
+}
+
 }  // namespace
 
 interp::host::CapturedCall drawn_call(Session& session, const WrittenCall& call) {
@@ -45,11 +51,13 @@ interp::host::CapturedCall drawn_call(Session& session, const WrittenCall& call)
   return made;
 }
 
+std::string page_text(Session& session, std::string_view written, const WrittenCall& call) {
+  return page_html(made_page(session, written, call));
+}
+
 std::string write_page(Session& session, std::string_view written, const WrittenCall& call,
                        std::string path) {
-  const interp::host::CapturedCall drawn = drawn_call(session, call);
-  const std::string title = written.empty() ? title_of(drawn, call) : std::string(written);
-  const CallPage page = make_page(session, title, call, drawn);
+  const CallPage page = made_page(session, written, call);
   if (path.empty()) path = temporary_path();
   write_text(path, path.ends_with(".json") ? page_json(page) : page_html(page));
   return path;

@@ -1,4 +1,4 @@
-// Owns writing the page of a call to a file.
+// Owns the page of a call as a text and as a file.
 #pragma once
 
 #include <string>
@@ -8,6 +8,10 @@
 #include "repl/written_call.h"
 
 namespace kiln::repl {
+
+// The page of the call, whose title is the call as written. Throws UserError (CaptureError) for a call that
+// runs no op.
+std::string page_text(Session& session, std::string_view written, const WrittenCall& call);
 
 // Writes the page of the call and gives the path: `path`, or that of a new temporary file where it is empty.
 // Where that ends in .json it is the data of the page. The title is the call as written; where nothing is

@@ -45,6 +45,7 @@ Column::Column() : calls_(OpTable::get().ops().size()) {
                                 add_class_loss_kernels,
                                 add_pooling_kernels,
                                 add_linalg_kernels,
+                                add_fourier_kernels,
                                 add_product_kernels,
                                 add_convolution_kernels})
     add_family(*this);

@@ -69,6 +69,7 @@ void add_channel_affine_kernels(Column& column);    // folds/channel_affine.cpp
 void add_class_loss_kernels(Column& column);        // folds/class_loss.cpp
 void add_pooling_kernels(Column& column);           // convolution/pooling_rows.cpp
 void add_linalg_kernels(Column& column);            // linalg/linalg_rows.cpp
+void add_fourier_kernels(Column& column);           // fourier/fourier_rows.cpp
 void add_product_kernels(Column& column);           // products/product_rows.cpp
 void add_convolution_kernels(Column& column);       // convolution/convolution_rows.cpp
 

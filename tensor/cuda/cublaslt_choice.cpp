@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "tensor/cuda/program.h"
+#include "tensor/code_store.h"
 
 namespace kiln::cuda {
 namespace {

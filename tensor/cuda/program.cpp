@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "tensor/code_store.h"
 #include "tensor/cuda/compile.h"
 #include "tensor/cuda/kernel_headers.h"
 #include "tensor/error.h"
@@ -25,7 +26,6 @@ struct Module {
 struct Programs {
   std::mutex mutex;
   std::map<std::pair<int, std::string>, std::shared_ptr<Module>> modules;  // by card and text
-  CodeStore store;
 };
 // Never destroyed: the driver ends before static variables do.
 Programs& programs() {
@@ -110,16 +110,6 @@ void compile_for_cards_in_use(const std::string& text) {
 
 std::string ptx_of(const std::string& text, int capability) {
   return compiled(text, capability, CodeForm::Ptx);
-}
-
-void use_code_store(CodeStore given) {
-  const std::lock_guard lock(programs().mutex);
-  programs().store = std::move(given);
-}
-
-CodeStore code_store() {
-  const std::lock_guard lock(programs().mutex);
-  return programs().store;
 }
 
 }  // namespace kiln::cuda

@@ -129,6 +129,11 @@ OnnxValues average_pool_backward(const OnnxApplication& app);
 OnnxValues adaptive_average_pool(const OnnxApplication& app);
 OnnxValues adaptive_average_pool_backward(const OnnxApplication& app);
 
+// ---- tensor/onnx/fourier.cpp ----
+OnnxValues dft(const OnnxApplication& app);
+Tensors rdft(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors irdft(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // ---- tensor/onnx/random.cpp ----
 OnnxValues draw(const OnnxApplication& app);
 

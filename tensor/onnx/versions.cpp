@@ -11,9 +11,10 @@ struct FirstOpset {
   int opset;
 };
 // Operators that are not listed are those of the oldest opset that is written.
-constexpr FirstOpset kFirst[] = {{"BitwiseAnd", 18},         {"BitwiseNot", 18}, {"BitwiseOr", 18},
-                                 {"BitwiseXor", 18},         {"Gelu", 20},       {"GroupNormalization", 21},
-                                 {"LayerNormalization", 17}, {"Trilu", 14}};
+constexpr FirstOpset kFirst[] = {
+    {"BitwiseAnd", 18}, {"BitwiseNot", 18}, {"BitwiseOr", 18},          {"BitwiseXor", 18},
+    {"DFT", 17},        {"Gelu", 20},       {"GroupNormalization", 21}, {"LayerNormalization", 17},
+    {"Trilu", 14}};
 
 // Of scattering that combines elements of one place; 0 for all else.
 int first_with_reduction(const OnnxAttrs& attributes) {

@@ -39,7 +39,7 @@ TensorType type_at(const Node& node, std::uint32_t output) {
 // Nobody else sees the memory of x, so it may be added into.
 bool is_own(const Tensor& x) {
   return x.impl()->ref_count() == 1 && x.storage()->ref_count() == 1 &&
-         x.storage()->buffer()->ref_count() == 1 && x.is_contiguous();
+         x.storage()->buffer()->has_one_owner() && x.is_contiguous();
 }
 
 Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }

@@ -21,7 +21,8 @@ Tensor own(const Tensor& grad) {
       static_cast<std::size_t>(grad.numel().hint()) * size_of(grad.dtype()) == grad.storage()->bytes();
   if (!grad.is_contiguous()) return ops::contiguous(grad);
   if (!fills || is_captured()) return ops::clone(grad);  // there it must come from some op
-  const bool sole = grad.impl()->ref_count() == 1 && grad.storage()->ref_count() == 1;
+  const bool sole = grad.impl()->ref_count() == 1 && grad.storage()->ref_count() == 1 &&
+                    !grad.storage()->buffer()->is_shared_outside();
   return sole && !grad.impl()->origin ? grad : share_value(grad);
 }
 

@@ -29,7 +29,8 @@ Tensor compact(const Tensor& x) {
 // itself.
 void store(const Tensor& target, const Tensor& value) {
   const GradMode off(false);
-  if (value.dtype() == target.dtype() && fills_its_buffer(target) && fills_its_buffer(value)) {
+  if (value.dtype() == target.dtype() && fills_its_buffer(target) && fills_its_buffer(value) &&
+      target.storage()->may_take_memory_of(*value.storage())) {
     target.storage()->replace(value.storage()->buffer());
   } else {
     ops::copy_(target, value);

@@ -29,7 +29,13 @@ void LoopWriter::statements(Block& block, int count, int depth) {
 }
 
 void LoopWriter::plain_statement(Block& block, int depth) {
-  switch (random_.below(12)) {
+  switch (random_.below(15)) {
+    case 12:
+      return use_function(block);
+    case 13:
+      return use_list(block);
+    case 14:
+      return use_number(block);
     case 0:
     case 1:
     case 2:
@@ -52,7 +58,7 @@ void LoopWriter::plain_statement(Block& block, int depth) {
 
 void LoopWriter::statement(Block& block, int depth) {
   if (is_plain_) return plain_statement(block, depth);
-  switch (random_.below(26)) {
+  switch (random_.below(29)) {
     case 0:
     case 1:
     case 2:
@@ -89,6 +95,12 @@ void LoopWriter::statement(Block& block, int depth) {
       return branch(block, depth);
     case 21:
       return random_.chance(30) ? attempt(block, depth) : branch(block, depth);
+    case 22:
+      return use_function(block);
+    case 23:
+      return use_list(block);
+    case 24:
+      return use_number(block);
     default:
       return depth > 0 && loops_ < 3 ? loop(block, depth - 1) : write_element(block);
   }

@@ -86,6 +86,9 @@ class LoopWriter {
   void alias(Block& block);
   void call(Block& block);
   void draw(Block& block);
+  void use_function(Block& block);  // loop_forms.cpp
+  void use_list(Block& block);
+  void use_number(Block& block);
   void fail(Block& block);
   void branch(Block& block, int depth);
   void leave(Block& block);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jit/pipeline/code_cache.h"
-#include "tensor/cuda/program.h"
+#include "tensor/code_store.h"
 
 namespace kiln::testing {
 
@@ -32,7 +32,7 @@ class CacheFolder {
   // This process keeps there what it makes for cards.
   void use() const {
     jit::use_code_cache({[this] { return path_.string(); }, jit::kCodeCacheBytes});
-    cuda::use_code_store({jit::cached_code, jit::keep_code});
+    use_code_store({jit::cached_code, jit::keep_code});
   }
 
   std::vector<std::filesystem::path> files() const {

@@ -11,5 +11,8 @@ std::string op_reference();
 std::string error_code_reference();
 // tests/documents/rules.txt: every rule that a row does not have, with the reason that it gives.
 std::string missing_rules();
+// editor/textmate/syntaxes/kiln.tmLanguage.json and editor/vim/syntax/kiln.vim: colours of programs.
+std::string textmate_grammar();
+std::string vim_syntax();
 
 }  // namespace kiln::testing

@@ -52,7 +52,9 @@ int main(int argc, char** argv) {
   const std::pair<fs::path, std::string> documents[] = {
       {root / "docs" / "ops.md", kiln::testing::op_reference()},
       {root / "docs" / "error_codes.md", kiln::testing::error_code_reference()},
-      {root / "tests" / "documents" / "rules.txt", kiln::testing::missing_rules()}};
+      {root / "tests" / "documents" / "rules.txt", kiln::testing::missing_rules()},
+      {root / "editor" / "textmate" / "syntaxes" / "kiln.tmLanguage.json", kiln::testing::textmate_grammar()},
+      {root / "editor" / "vim" / "syntax" / "kiln.vim", kiln::testing::vim_syntax()}};
   bool current = true;
   for (const auto& [path, text] : documents) {
     if (check) {

@@ -1,121 +1,11 @@
 // Loops are read as flow graphs that do what the interpreter does, wherever they are left.
-#include <fmt/format.h>
 #include <catch2/catch.hpp>
-#include <optional>
 #include <string>
 
-#include "interpreter/capture/flow/entry.h"
-#include "interpreter/vm/impl.h"
-#include "interpreter/vm/watcher.h"
+#include "tests/interpreter/flow_reading.h"
 
 namespace kiln::interp {
 namespace {
-
-using capture::LoopReading;
-
-// Stands at the top of a loop of `main` when it is come to for the second time, and reads the loop there.
-class AtSecondIteration final : public Watcher {
- public:
-  AtSecondIteration(Vm& vm, const Code& code, bool is_inner) : vm_(vm), code_(code), is_inner_(is_inner) {
-    vm_.set_watcher(this);
-  }
-  ~AtSecondIteration() { vm_.set_watcher(nullptr); }
-
-  bool observe(Frame* entry) override {
-    while (vm_.watcher() != nullptr) {
-      if (is_there()) {
-        vm_.set_watcher(nullptr);
-        read();
-        return vm_.execute(entry);
-      }
-      if (vm_.step(entry)) return true;
-    }
-    return vm_.execute(entry);
-  }
-  void give_up(std::string) override {}
-
-  std::optional<LoopReading> reading;
-  std::string graph;
-  std::optional<capture::FlowRun> run;
-  std::string left_because;
-
- private:
-  bool is_there() {
-    const Frame& frame = *vm_.frame();
-    if (frame.code != &code_) return false;
-    const std::size_t which = is_inner_ ? code_.loops().all().size() - 1 : 0;
-    return !code_.loops().all().empty() && frame.place() == loop(which).top && ++arrivals_ == 2;
-  }
-  const capture::Loop& loop(std::size_t which) const {
-    const auto& all = code_.loops().all();
-    const capture::Loop* found = &all[which];
-    for (const capture::Loop& each : all) {
-      if (!is_inner_ && each.end > found->end) found = &each;
-    }
-    return *found;
-  }
-  void read() {
-    const std::size_t which = is_inner_ ? code_.loops().all().size() - 1 : 0;
-    reading = capture::read_loop(vm_, loop(which));
-    if (!reading->flow) return;
-    graph = jit::to_string(*reading->flow->graph);
-    INFO(graph);
-    REQUIRE(jit::find_fault(*reading->flow->graph) == "");
-    capture::FlowEntry entry;
-    entry.loop = std::move(*reading->flow);
-    entry.run = jit::evaluated(entry.loop.graph);
-    const auto inputs = capture::inputs_of(vm_, entry.loop);
-    REQUIRE(inputs.has_value());
-    run = capture::run_flow(vm_, entry, *inputs);
-    left_because = entry.loop.graph->exits[static_cast<std::size_t>(run->exit)].reason;
-  }
-
-  Vm& vm_;
-  const Code& code_;
-  bool is_inner_;
-  int arrivals_ = 0;
-};
-
-struct Shown {
-  std::string result;  // what `main` gives, or the error it ends in
-  std::string reason;  // why there is no flow
-  std::string graph;
-  std::string left_because;
-  std::int64_t trips = 0;
-};
-
-Shown run(const std::string& text, bool with_flow, bool is_inner = false) {
-  Interpreter interpreter;
-  Shown shown;
-  Vm& vm = interpreter.impl().vm;
-  interpreter.run("<test>", text);
-  const Value main = *interpreter.main().find("main");
-  std::optional<AtSecondIteration> watcher;
-  if (with_flow) watcher.emplace(vm, *main.as<Function>().code, is_inner);
-  try {
-    shown.result = interpreter.repr(vm.call(main, {}));
-  } catch (const lang::UserError& error) {
-    shown.result = error.diagnostic().kind + ": " + error.diagnostic().message;
-  }
-  if (!watcher) return shown;
-  if (watcher->reading) shown.reason = watcher->reading->reason;
-  shown.graph = watcher->graph;
-  shown.left_because = watcher->left_because;
-  if (watcher->run) shown.trips = watcher->run->trips;
-  return shown;
-}
-
-// The program does the same with its loop as a flow, which goes round at least so often.
-void check_same(const std::string& text, std::int64_t least_trips, bool is_inner = false) {
-  INFO(text);
-  const Shown eager = run(text, false);
-  const Shown flow = run(text, true, is_inner);
-  INFO(flow.graph);
-  INFO(flow.left_because);
-  CHECK(flow.reason == "");
-  CHECK(flow.result == eager.result);
-  CHECK(flow.trips >= least_trips);
-}
 
 TEST_CASE("loops of numbers are flows") {
   check_same("fn main() { s = 0; for i in range(100) { s += i * i }; return s }", 90);
@@ -167,7 +57,7 @@ TEST_CASE("an inner loop whose slices have no elements at first is read for all 
 }
 
 TEST_CASE("where a step fails is told") {
-  const auto left = [](const std::string& text) { return run(text, true).left_because; };
+  const auto left = [](const std::string& text) { return run_main(text, true).left_because; };
   CHECK(left("fn main() { n = 1; for i in range(200) { n *= 3 }; return n }") ==
         "`mul` of numbers fails (line 1)");
   CHECK(left("fn main() { x = zeros(5); for i in range(9) { x[i] = i }; return x }") ==
@@ -233,14 +123,15 @@ TEST_CASE("functions of the program are part of the loop that calls them") {
 }
 
 TEST_CASE("why a loop is no flow is told") {
-  const Shown grows = run("fn main() { xs = []; for i in range(9) { xs.append(i) }; return xs }", true);
-  CHECK(grows.reason == "a call of `append` of list of 1 (line 1)");
+  const Shown grows =
+      run_main("fn main() { xs = []; for i in range(9) { xs.append([i]) }; return xs }", true);
+  CHECK(grows.reason == "a list of 1 is appended to a list (line 1)");
   const Shown resized =
-      run("fn main() { x = zeros(2); for i in range(9) { x = cat([x, x]) }; return x }", true);
+      run_main("fn main() { x = zeros(2); for i in range(9) { x = cat([x, x]) }; return x }", true);
   CHECK(resized.reason.find("`x` is f32[") == 0);
-  const Shown stores =
-      run("struct P { x = 0 }\nfn main() { p = P(); for i in range(9) { p.x = i }; return p.x }", true);
-  CHECK(stores.reason == "`p.x` is assigned (line 2)");
+  const Shown stores = run_main(
+      "struct P { x = 0 }\nfn main() { p = P(); for i in range(9) { p.x = [i] }; return p.x }", true);
+  CHECK(stores.reason == "a list of 1 is assigned to a variable (line 2)");
 }
 
 }  // namespace

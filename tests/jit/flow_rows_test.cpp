@@ -167,6 +167,59 @@ TEST_CASE("operands of a loop in a flow may be views and broadcast", "[jit][flow
   }
 }
 
+TEST_CASE("dimensions of a loop in a flow that lie evenly are gone through as one", "[jit][flow][rows]") {
+  const Both both = block_of({{DType::F64, {kM, kN, kK}}, {DType::F64, {kM, kN, kK}}, {DType::F64, {kM, kN}}},
+                             [&](FlowBuilder& b, const Ids& in) {
+                               const auto plane = [&](ValueId x, Dim dim) {
+                                 return b.step("select", {of(x)}, {{"dim", dim}, {"index", Dim(0)}});
+                               };
+                               const ValueId planes =
+                                   b.step("add", {of(plane(in[0], 2)), of(plane(in[1], 2))});
+                               const ValueId mixed = b.step("mul", {of(plane(in[0], 2)), of(in[2])});
+                               const ValueId rows = b.step("sub", {of(plane(in[0], 1)), of(plane(in[1], 1))});
+                               const ValueId all = b.step("add", {of(in[0]), of(in[1])});
+                               const ValueId inner = b.step("sum", {of(in[0])}, {{"dim", Dims{1, 2}}});
+                               const ValueId total = b.step("sum", {of(in[0])});
+                               const ValueId of_plane = b.step("sum", {of(plane(in[1], 2))});
+                               b.write("add", {of(plane(in[0], 2)), of(in[2])});
+                               b.write("mul", {of(slice(b, in[1], 1, 1, kN)), of_int(2)});
+                               return Ids{planes, mixed, rows, all, inner, total, of_plane};
+                             });
+  for (const std::int64_t m : {2, 3, 17}) {
+    for (const std::int64_t n : {2, 5, 16}) {
+      const Dims sizes{m, n, 3};
+      both.compare(
+          {any_of(sizes, DType::F64, 1), any_of(sizes, DType::F64, 2), any_of({m, n}, DType::F64, 3)});
+    }
+  }
+}
+
+TEST_CASE("elements at counted places are picked by a loop in a flow", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F64, DType::BF16, DType::I32, DType::Bool}) {
+    for (const DType places : {DType::I64, DType::I32, DType::U8}) {
+      const Both both = block_of(
+          {{dtype, {kN}}, {places, {kM, kK}}, {dtype, {kN, kN}}}, [&](FlowBuilder& b, const Ids& in) {
+            const ExitId absent = b.exit("there is no such place", {of(in[1])});
+            const ValueId row =
+                b.step("select", {of(transposed(b, in[2]))}, {{"dim", Dim(0)}, {"index", Dim(1)}});
+            return Ids{b.step("index", {of(in[0]), of(in[1])}, {}, absent),
+                       b.step("index", {of(row), of(transposed(b, in[1]))}, {}, absent)};
+          });
+      const bool is_signed = places != DType::U8;
+      for (const std::int64_t n : {4, 20}) {
+        const auto compare = [&](std::int64_t least, std::int64_t most) {
+          const Tensor at =
+              make({3, 7}, places, [=](std::int64_t i) { return least + i * 5 % (most - least + 1); });
+          both.compare({any_of({n}, dtype, 1), at, any_of({n, n}, dtype, 2)});
+        };
+        compare(is_signed ? -n : 0, n - 1);
+        compare(0, n);
+        if (is_signed) compare(-n - 1, 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("what a flow writes may be read at other places", "[jit][flow][rows]") {
   for (const DType dtype : {DType::F32, DType::I64, DType::U8}) {
     const Both both = block_of({{dtype, {kN}}, {dtype, {kN, kN}}}, [&](FlowBuilder& b, const Ids& in) {
@@ -277,6 +330,30 @@ TEST_CASE("results that are read once are computed by their readers", "[jit][flo
         });
     for (const std::int64_t n : {1, 2, 16, 33, 100, 5000})
       both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2), any_of({2, n}, dtype, 3)});
+  }
+}
+
+TEST_CASE("an exit shows what is computed later", "[jit][flow][rows]") {
+  const Both both =
+      block_of({{DType::F64, {kM, kN}}, {DType::F64, {kM, kN}}, {DType::I64, {kK}}, {DType::I64, {kK}}},
+               [&](FlowBuilder& b, const Ids& in) {
+                 const ValueId row = b.step("select", {of(in[1])}, {{"dim", Dim(0)}, {"index", Dim(0)}});
+                 const ValueId product = b.step("mul", {of(in[0]), of(in[1])});
+                 const ExitId first = b.exit("the first place is absent", {of(product), of(row)});
+                 const ValueId some = b.step("index", {of(row), of(in[2])}, {}, first);
+                 const ValueId negative = b.step("neg", {of(product)});
+                 const ExitId second = b.exit("the second place is absent", {of(negative), of(some)});
+                 const ValueId others = b.step("index", {of(row), of(in[3])}, {}, second);
+                 b.write("add", {of(in[0]), of(negative)}, second);
+                 return Ids{some, others, in[0]};
+               });
+  const auto places = [](std::int64_t last) {
+    return make({5}, DType::I64, [=](std::int64_t i) { return i == 4 ? last : i; });
+  };
+  for (const std::int64_t m : {2, 20, 2000}) {
+    for (const auto& [first, second] : {std::pair(0, 1), std::pair(99, 0), std::pair(0, -99)})
+      both.compare(
+          {any_of({m, 20}, DType::F64, 1), any_of({m, 20}, DType::F64, 2), places(first), places(second)});
   }
 }
 

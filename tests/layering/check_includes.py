@@ -15,14 +15,16 @@ MAY_INCLUDE = {
     "onnx": {"onnx", "jit", "dist", "tensor"},
     "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
-    "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "editor": {"editor", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "ort": {"ort", "embed", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {
     "dist": ["transport", "algorithms", "cards", "controller", "launch"],
-    "jit": ["graph", "passes", "trace", "autodiff", "loops", "flow", "llvm", "cpu", "cuda", "runtime", "pipeline"],
+    "jit": ["graph", "passes", "trace", "autodiff", "loops", "flow", "llvm", "cpu", "cuda", "runtime", "pipeline", "built"],
     "onnx": ["proto", "export", "import"],
-    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "isa"],
+    "tensor/cpu": ["", "elementwise", "moves", "random", "order", "folds", "products", "convolution", "linalg", "fourier", "isa"],
     "interpreter": ["values", "", "text", "files", "compile", "vm", "capture", "check", "plot", "host"],
 }
 # Files beside the folders that belong to one of them.
@@ -48,7 +50,7 @@ KEPT_IN = {
     "ft2build": ("interpreter/plot/raster/",),
     "gif_lib": ("interpreter/plot/raster/",),
     "protozero": ("onnx/proto/",),
-    "nlohmann": ("interpreter/", "lang/", "repl/page/"),
+    "nlohmann": ("interpreter/", "lang/", "repl/page/", "editor/"),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
 # What places leave to others: what a device likes is known to its target, and to no pass or loop nest.

@@ -393,8 +393,8 @@ bool is_half(const Op& op) { return op.name() == "allreduce_start" || op.name() 
 std::vector<Sample> samples_of(const Op& op) {
   const auto found = kSamples.find(op.name());
   if (found != kSamples.end()) return found->second();
-  for (const auto* family :
-       {&place_samples(), &factor_samples(), &layer_samples(), &composed_samples(), &collective_samples()}) {
+  for (const auto* family : {&place_samples(), &factor_samples(), &fourier_samples(), &layer_samples(),
+                             &composed_samples(), &collective_samples()}) {
     const auto known = family->find(op.name());
     if (known != family->end()) return known->second();
   }

@@ -37,6 +37,8 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& place_sa
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& composed_samples();
 // Those of factorizations of matrices.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_samples();
+// Those of Fourier transforms.
+const std::map<std::string_view, std::function<std::vector<Sample>()>>& fourier_samples();
 // Those of convolutions, pooling and attention.
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& layer_samples();
 // Those of collectives.

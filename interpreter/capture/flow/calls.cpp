@@ -7,10 +7,8 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/flow/reader.h"
 #include "interpreter/values/natives.h"
-#include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/members.h"
 #include "interpreter/vm/op_entry.h"
-#include "tensor/ops/pointwise.h"
 
 namespace kiln::interp::capture {
 
@@ -43,14 +41,18 @@ void FlowReader::call(std::uint32_t base, std::uint32_t count, const std::vector
 void FlowReader::call_function(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
                                const std::vector<std::string_view>& names) {
   if (!callee.is(Kind::Known)) throw Unsupported{"a call of " + text_of(callee)};
-  inputs_.expect_same(callee);
+  if (callee.known.is(Tag::Function)) {
+    inputs_.expect_code(callee);
+  } else {
+    inputs_.expect_same(callee);
+  }
   switch (callee.known.tag()) {
     case Tag::Function:
-      if (!names.empty()) throw Unsupported{"a function of the program is called with names"};
-      return enter(callee, std::move(arguments));
+      return enter(callee, bound(callee, std::move(arguments), names));
     case Tag::Native: {
       const Value called = called_by(callee.known);
       if (!called.is(Tag::Native)) throw Unsupported{"a call of " + text_of(callee)};
+      if (names.empty() && choose_extreme(base, called.as<Native>().name, arguments)) return;
       reg(base) = call_native(called.as<Native>(), std::move(arguments), names);
       return;
     }
@@ -81,6 +83,14 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
       return;
     }
   }
+  if (receiver.is(Kind::Known) && receiver.known.is(Tag::List) &&
+      host_member(Tag::List, site.name) != nullptr) {
+    const std::vector<FlowItem> others(arguments.begin() + 1, arguments.end());
+    const auto result = names.empty() ? list_method(receiver, site.name, others) : std::nullopt;
+    if (!result) throw Unsupported{fmt::format("`{}` of a list", site.name)};
+    reg(base) = *result;
+    return;
+  }
   if (receiver.is(Kind::Known) && receiver.known.is(Tag::Module)) {
     const FlowItem function = attribute(receiver, site);
     arguments.erase(arguments.begin());
@@ -89,13 +99,9 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
   if (receiver.is(Kind::Known) && receiver.known.is(Tag::Instance)) {
     const Instance& instance = receiver.known.as<Instance>();
     const Value* method = instance.struct_type().method(site.name);
-    if (method == nullptr || receiver.known.as<Instance>().find(site.name) != nullptr || receiver.source < 0)
+    if (method == nullptr || receiver.known.as<Instance>().find(site.name) != nullptr)
       throw Unsupported{fmt::format("a call of `{}`", site.name)};
-    Guard guard;
-    guard.kind = Guard::Kind::Struct;
-    guard.source = receiver.source;
-    guard.value = instance.type;
-    inputs_.guard(std::move(guard));
+    struct_source(receiver);
     return call_function(base, FlowItem::at(*method, -1), std::move(arguments), names);
   }
   if (const auto function = scope_function(site))
@@ -105,22 +111,50 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
 
 // A function of the module or of the prelude, where a receiver has no method of that name.
 std::optional<FlowItem> FlowReader::scope_function(const Site& site) {
-  const Function& function =
-      state_.in_call() ? frame().function.known.as<Function>() : *entry_frame_.function;
-  Module& module = function.module.as<Module>();
   if (site.local >= 0) return std::nullopt;
-  const Value& value = module.slots[site.module_slot];
-  Source source;
-  source.kind = Source::Kind::Slot;
-  source.key = Value(static_cast<Object*>(&module));
-  source.number = site.module_slot;
-  source.text = std::string(site.name);
-  const SourceId id = inputs_.add_source(std::move(source));
-  if (!value.is_unset()) return FlowItem::at(value, id);
+  const FlowVariable variable =
+      slot(function().module.as<Module>(), static_cast<std::uint32_t>(site.module_slot));
+  const FlowItem value = value_of(variable);
+  if (!value.known.is_unset()) return value;
   const Value* found = vm_.find_prelude(site.name);
   if (found == nullptr) return std::nullopt;
-  inputs_.expect_equal(value, id);
+  inputs_.expect_same(value);
   return FlowItem::at(*found, -1);
+}
+
+FlowItem FlowReader::default_of(const FlowItem& callee, std::size_t number) {
+  const Value& value = callee.known.as<Function>().defaults[number];
+  if (callee.source < 0) return FlowItem::constant(value);
+  return FlowItem::at(value, inputs_.part(callee.source, Source::Kind::Default,
+                                          static_cast<std::int64_t>(number), "'s default"));
+}
+
+// One argument for each parameter. The last arguments have the names that are given.
+std::vector<FlowItem> FlowReader::bound(const FlowItem& callee, std::vector<FlowItem> arguments,
+                                        const std::vector<std::string_view>& names) {
+  const Function& function = callee.known.as<Function>();
+  const std::vector<CodeParameter>& parameters = function.code->parameters;
+  const std::string text = function.code->name.empty() ? "a function" : "`" + function.code->name + "`";
+  const Unsupported misfit{text + " is called in a way that needs binding"};
+  if (function.code->plain_arity < 0 || arguments.size() > parameters.size()) throw misfit;
+  const std::size_t plain = arguments.size() - names.size();
+  std::vector<std::optional<FlowItem>> given(arguments.begin(),
+                                             arguments.begin() + static_cast<std::ptrdiff_t>(plain));
+  given.resize(parameters.size());
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    const auto named = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const CodeParameter& each) { return each.name == names[n]; });
+    if (named == parameters.end() || given[static_cast<std::size_t>(named - parameters.begin())])
+      throw misfit;
+    given[static_cast<std::size_t>(named - parameters.begin())] = arguments[plain + n];
+  }
+  std::vector<FlowItem> all;
+  const std::size_t required = parameters.size() - function.defaults.size();
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    if (!given[k] && k < required) throw misfit;
+    all.push_back(given[k] ? *given[k] : default_of(callee, k - required));
+  }
+  return all;
 }
 
 void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) {
@@ -131,8 +165,7 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
     const auto apart = knowledge_.calls_apart.find(frame().pc);
     if (apart != knowledge_.calls_apart.end())
       throw Unsupported{"in a call of " + text + ", " + apart->second};
-    if (!can_leave(frame().pc, frame().registers))
-      throw Unsupported{text + " is called within an expression"};
+    if (!can_leave(resume_of(state_))) throw Unsupported{text + " is called within an expression"};
   }
   if (code.never_compiled) throw Unsupported{text + " is marked @eager"};
   if (code.compiled && !CompileOptions().compiles_like(code.compiled->options))
@@ -142,21 +175,19 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
   if (calls_itself) throw Unsupported{text + " calls itself"};
   if (state_.frames.size() > kDeepest || code.instructions.size() > kLongest)
     throw Unsupported{text + " is too long to be part of a loop"};
-  const auto arity = static_cast<std::size_t>(std::max(code.plain_arity, 0));
-  const bool fits = code.plain_arity >= 0 && arguments.size() <= arity &&
-                    arguments.size() + function.defaults.size() >= arity && !code.is_init && !code.is_whole;
-  if (!fits) throw Unsupported{text + " is called in a way that needs binding"};
-  for (std::size_t k = arguments.size(); k < arity; ++k)
-    arguments.push_back(FlowItem::constant(function.defaults[k - (arity - function.defaults.size())]));
+  if (code.is_init || code.is_whole) throw Unsupported{text + " runs apart"};
+  refuse_iterators(arguments);
   FlowFrame inner;
   inner.code = &code;
   inner.function = callee;
   inner.registers = std::move(arguments);
   inner.registers.resize(code.registers);
-  for (std::size_t r = arity; r < code.locals; ++r) inner.registers[r] = FlowItem::at(Value::unset(), -1);
+  for (std::size_t r = code.parameters.size(); r < code.locals; ++r)
+    inner.registers[r] = FlowItem::at(Value::unset(), -1);
   if (!state_.in_call()) {
     state_.wrote = false;
     state_.fresh_since = notes_.now();
+    state_.variables_before = state_.variables;
   }
   state_.frames.push_back(std::move(inner));
 }
@@ -170,134 +201,10 @@ void FlowReader::return_value(FlowItem value) {
   if (!state_.in_call()) {
     if (state_.wrote) replay_.reset();
     state_.wrote = false;
+    state_.variables_before.clear();
   }
   // A function with several ways goes on in one.
   if (place_->entry.frames.size() > state_.frames.size()) go_to(frame().pc);
-}
-
-// ---- Ops ----
-
-// Which ints among the arguments of an op follow the flow, by their places.
-class NumbersByPlace final : public FollowedNumbers {
- public:
-  NumbersByPlace() { followed_numbers = this; }
-  ~NumbersByPlace() override { followed_numbers = nullptr; }
-  NumbersByPlace(const NumbersByPlace&) = delete;
-  NumbersByPlace& operator=(const NumbersByPlace&) = delete;
-
-  void add(const Value& place, Dim size) { places_.push_back({&place, size, false}); }
-  std::optional<Dim> size_at(const Value& number) override {
-    for (Place& each : places_) {
-      if (each.place != &number) continue;
-      each.is_asked = true;
-      return each.size;
-    }
-    return std::nullopt;
-  }
-  std::optional<Dim> operand_at(const Value& number) override { return size_at(number); }
-  bool all_asked() const {
-    return std::all_of(places_.begin(), places_.end(), [](const Place& each) { return each.is_asked; });
-  }
-
- private:
-  struct Place {
-    const Value* place;
-    Dim size;
-    bool is_asked;
-  };
-  std::vector<Place> places_;
-};
-
-// The value that stands for an item where an op is called. Ints that the flow computes stand by their hints.
-Value FlowReader::stand_in(const FlowItem& item) {
-  const FlowItem x = forced(item);
-  switch (x.kind) {
-    case Kind::Known:
-      inputs_.expect_same(x);
-      return x.known;
-    case Kind::Tensor:
-      return x.tensor;
-    case Kind::Number:
-      if (x.is_literal()) return x.literal();
-      return x.is_int() ? Value(notes_.hint_of(x)) : Value(notes_.number_tensor(x));
-    case Kind::Tuple:
-    case Kind::List: {
-      std::vector<Value> items;
-      for (const FlowItem& part : x.parts) items.push_back(stand_in(part));
-      return make<Tuple>(std::move(items));
-    }
-    default:
-      throw Unsupported{text_of(x) + " is given to an op"};
-  }
-}
-
-void FlowReader::follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item) {
-  const FlowItem x = forced(item);
-  if (x.is_int() && !x.is_literal()) numbers.add(place, notes_.size_of(x));
-  for (std::size_t k = 0; k < x.parts.size(); ++k) follow(numbers, place.as<Tuple>().items[k], x.parts[k]);
-}
-
-FlowItem FlowReader::call_op_on(const OpEntry& entry, const std::vector<FlowItem>& arguments,
-                                const std::vector<std::string_view>& names) {
-  std::vector<Value> values;
-  for (const FlowItem& each : arguments) values.push_back(stand_in(each));
-  if (entry.inplace && !values.empty() && values[0].is(Tag::Tensor)) note_write(values[0].tensor());
-  const std::size_t plain = values.size() - names.size();
-  std::vector<std::pair<std::string_view, Value>> named;
-  for (std::size_t k = 0; k < names.size(); ++k) named.emplace_back(names[k], values[plain + k]);
-  NumbersByPlace numbers;
-  for (std::size_t k = 0; k < values.size(); ++k)
-    follow(numbers, k < plain ? values[k] : named[k - plain].second, arguments[k]);
-  const Value result = call_op(vm_.interpreter(), entry, std::span(values).first(plain), named);
-  if (!numbers.all_asked()) throw Unsupported{"`" + entry.name + "` takes a number as it is now"};
-  return result_of(result);
-}
-
-FlowItem FlowReader::result_of(const Value& value) {
-  if (value.is(Tag::Tensor)) return notes_.item_of(value.tensor());
-  if (!value.is(Tag::Tuple)) throw Unsupported{"an op that gives " + describe(value)};
-  std::vector<FlowItem> parts;
-  for (const Value& each : value.as<Tuple>().items) parts.push_back(result_of(each));
-  return FlowItem::group(Kind::Tuple, std::move(parts));
-}
-
-namespace {
-
-bool gives_whole_numbers(const Op& op) {
-  return op.pointwise != nullptr && (op.pointwise->flags & kWholeNumbers) != 0;
-}
-
-}  // namespace
-
-// An elementwise op on numbers computes in f64, ints too where it gives a float of them.
-FlowItem FlowReader::op_on_numbers(const OpEntry& entry, std::vector<FlowItem> arguments) {
-  const OpForm& form = entry.forms.front();
-  const std::string text = "`" + entry.name + "` of numbers";
-  const bool is_plain = form.on_numbers && form.plain == static_cast<int>(arguments.size()) &&
-                        form.op->signature.inputs == form.plain && !entry.inplace;
-  if (!is_plain) throw Unsupported{text};
-  bool any_float = false, any_bool = false, all_literal = true;
-  for (const FlowItem& each : arguments) {
-    any_float = any_float || each.dtype == DType::F64;
-    any_bool = any_bool || each.dtype == DType::Bool;
-    all_literal = all_literal && each.is_literal();
-  }
-  if (all_literal) {
-    std::vector<Value> values;
-    for (const FlowItem& each : arguments) values.push_back(each.literal());
-    return FlowItem::constant(call_op(vm_.interpreter(), entry, values));
-  }
-  const std::vector<TensorType> types(arguments.size(),
-                                      TensorType{any_float ? DType::F64 : DType::I64, {}, {}, false});
-  const bool gives_float =
-      form.op->infer(types, form.defaults)[0].dtype == (any_float ? DType::F64 : default_float());
-  if (any_bool || !gives_float) throw Unsupported{text + " that gives no float"};
-  for (FlowItem& each : arguments) each = as_float(each);
-  const FlowItem number = notes_.call(form.op->name(), arguments);
-  if (!gives_whole_numbers(*form.op)) return number;
-  const FlowItem size = notes_.apply(jit::NumberOp::Absolute, DType::F64, {number}, false);
-  notes_.require(notes_.apply(jit::NumberOp::Less, DType::Bool, {size, FlowItem::constant(9e18)}, false));
-  return notes_.apply(jit::NumberOp::ToInt, DType::I64, {number}, true);
 }
 
 }  // namespace kiln::interp::capture

@@ -1,9 +1,12 @@
 #include "interpreter/capture/flow/entry.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-#include "tensor/host_view.h"
+#include "interpreter/capture/flow/list_numbers.h"
+#include "interpreter/values/iterators.h"
+#include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
@@ -28,34 +31,6 @@ std::optional<jit::FlowValue> number_of_kind(const Value& v, DType kind) {
   return given;
 }
 
-template <class T>
-T number_as(const Value& v) {
-  if constexpr (std::is_same_v<T, bool>) return v.as_bool();
-  if constexpr (std::is_same_v<T, std::int64_t>) return v.as_int();
-  if constexpr (std::is_same_v<T, double>) return v.as_float();
-}
-
-template <class T>
-std::optional<Tensor> numbers_in(const std::vector<Value>& items, DType dtype, Tag tag) {
-  if (!std::all_of(items.begin(), items.end(), [tag](const Value& each) { return each.is(tag); }))
-    return std::nullopt;
-  const Tensor made = Tensor::empty(Dims{Dim(items.size())}, dtype, Device{});
-  const WritableHostView elements(made);
-  T* to = elements.as<T>();
-  for (const Value& each : items) *to++ = number_as<T>(each);
-  return made;
-}
-
-// A list of numbers of one kind as a tensor.
-std::optional<Tensor> tensor_of(const Value& v, DType dtype) {
-  if (!v.is(Tag::List)) return std::nullopt;
-  const std::vector<Value>& items = v.as<List>().items;
-  if (dtype == DType::I64) return numbers_in<std::int64_t>(items, dtype, Tag::Int);
-  if (dtype == DType::F64) return numbers_in<double>(items, dtype, Tag::Float);
-  if (dtype == DType::Bool) return numbers_in<bool>(items, dtype, Tag::Bool);
-  return std::nullopt;
-}
-
 // The state of a range, which begins in the register of this source.
 const Value* range_state(const Frame& frame, const Source& source) { return frame.base + source.number; }
 
@@ -76,7 +51,7 @@ std::optional<jit::FlowValue> given_for(const LoopFlow& loop, std::size_t i, con
   if (v == nullptr) return std::nullopt;
   if (input.kind == Input::Kind::Number) return number_of_kind(*v, type.dtype);
   if (input.kind == Input::Kind::Numbers) {
-    const std::optional<Tensor> made = tensor_of(*v, type.dtype);
+    const std::optional<Tensor> made = numbers_of(*v, type.dtype, input.grows);
     if (!made) return std::nullopt;
     given.tensor = *made;
     return given;
@@ -97,14 +72,31 @@ Value to_value(const jit::FlowValue& v) {
 
 using Registers = std::vector<std::pair<std::uint32_t, Value>>;
 
-// What registers hold at an exit, before any of them is changed.
+// What registers and variables hold at an exit, before any of them is changed.
 class FrameValues {
  public:
   FrameValues(const LoopFlow& loop, const Frame* frame, std::span<const jit::FlowValue> values)
-      : found_(loop.sources, frame), values_(values) {}
+      : sources_(loop.sources), found_(loop.sources, frame), values_(values) {}
 
   void add(std::uint32_t r, const Held& held) { made_.emplace_back(r, made(held)); }
   Registers& all() { return made_; }
+  void add_variable(SourceId source, const Held& held) {
+    if (sources_[source].kind == Source::Kind::Length) {
+      lengths_.emplace_back(list(sources_[source].parent), made(held).as_int());
+    } else {
+      variables_.emplace_back(found_.place(source), made(held));
+    }
+  }
+  // Puts the items of lists that the flow wrote, which are of the lengths that there are then.
+  void put_lists(const LoopFlow& loop, const FlowInputs& inputs) {
+    std::vector<std::pair<List*, const Tensor*>> written;
+    for (std::size_t i = 0; i < loop.inputs.size(); ++i) {
+      if (loop.inputs[i].is_written) written.emplace_back(list(loop.inputs[i].source), &inputs[i].tensor);
+    }
+    for (const auto& [list, length] : lengths_) list->items.resize(static_cast<std::size_t>(length));
+    for (const auto& [list, numbers] : written) put_numbers(*numbers, *list);
+  }
+  std::vector<std::pair<Value*, Value>>& variables() { return variables_; }
 
  private:
   Value value(std::int64_t number) const { return to_value(values_[static_cast<std::size_t>(number)]); }
@@ -115,29 +107,47 @@ class FrameValues {
       case Held::Kind::Constant:
         return held.value;
       case Held::Kind::Tuple:
-        return make<Tuple>(items(held));
+        return make<Tuple>(parts(held));
+      case Held::Kind::Range: {
+        const std::vector<Value> all = parts(held);
+        return make<Range>(all[0].as_int(), all[1].as_int(), all[2].as_int());
+      }
+      case Held::Kind::Slice: {
+        std::vector<Value> all = parts(held);
+        return make<Slice>(std::move(all[0]), std::move(all[1]), std::move(all[2]));
+      }
+      case Held::Kind::Iterator:
+        return iterator_of(static_cast<IteratorForm>(held.number), parts(held));
       default:
         return value(held.number);
     }
   }
-  std::vector<Value> items(const Held& held) const {
-    std::vector<Value> items;
-    for (std::int64_t k = 0; k < held.count; ++k) items.push_back(value(held.number + k));
-    return items;
+  std::vector<Value> parts(const Held& held) {
+    std::vector<Value> parts;
+    for (const Held& each : held.parts) parts.push_back(made(each));
+    return parts;
   }
 
+  List* list(SourceId source) { return &found_[source]->as<List>(); }
+
+  const Sources& sources_;
   SourceValues found_;
   std::span<const jit::FlowValue> values_;
+  std::vector<std::pair<List*, std::int64_t>> lengths_;
   Registers made_;
+  std::vector<std::pair<Value*, Value>> variables_;  // by their places
 };
 
-void put_frame(Vm& vm, const LoopFlow& loop, const jit::FlowResult& result) {
+void put_frame(Vm& vm, const LoopFlow& loop, const FlowInputs& inputs, const jit::FlowResult& result) {
   Frame& frame = *vm.frame();
   const LoopFlow::Exit& exit = loop.exits[static_cast<std::size_t>(result.exit)];
   FrameValues values(loop, &frame, result.values);
   for (const auto& [r, held] : exit.registers) values.add(r, held);
+  for (const auto& [source, held] : exit.variables) values.add_variable(source, held);
+  values.put_lists(loop, inputs);
   for (const std::uint32_t r : exit.dropped) frame.base[r].clear();
   for (auto& [r, value] : values.all()) frame.base[r].take(value);
+  for (auto& [place, value] : values.variables()) place->swap(value);
   frame.pc = frame.code->instructions.data() + exit.place;
 }
 
@@ -163,7 +173,13 @@ std::optional<std::int64_t> outer_trips(const LoopFlow& loop, const jit::FlowRes
 
 }  // namespace
 
+std::int64_t trips_left(const LoopFlow& loop, const Frame& frame) {
+  const std::optional<std::int64_t> left = left_in(loop, frame);
+  return left ? *left + 1 : std::numeric_limits<std::int64_t>::max();
+}
+
 std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
+  if (loop.records && *loop.records != grad_enabled()) return std::nullopt;
   const Frame& frame = *vm.frame();
   SourceValues found(loop.sources, &frame);
   Numbers numbers(vm.interpreter(), loop.exprs, found);
@@ -179,20 +195,36 @@ std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
   return inputs;
 }
 
-FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
+namespace {
+
+std::optional<jit::FlowResult> result_of(FlowEntry& entry, const FlowInputs& inputs) {
+  const timeline::Span span(timeline::Kind::Kernel, entry.loop.graph->name);
+  if (entry.run) return entry.run->run(inputs);
+  jit::RecordedLoop recorded(entry.differentiated, inputs);
+  entry.refusal = recorded.why_not();
+  if (!entry.refusal.empty()) return std::nullopt;
+  std::optional<jit::FlowResult> result = recorded.run();
+  if (!result) entry.refusal = "an instruction failed in the loop, or it was interrupted";
+  entry.kept_bytes += static_cast<std::int64_t>(recorded.kept_bytes());
+  return result;
+}
+
+}  // namespace
+
+std::optional<FlowRun> run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
   const LoopFlow& loop = entry.loop;
   const std::optional<std::int64_t> before = left_in(loop, *vm.frame());
-  jit::FlowResult result;
-  {
-    const timeline::Span span(timeline::Kind::Kernel, loop.graph->name);
-    result = entry.run->run(inputs);
+  const std::optional<jit::FlowResult> result = result_of(entry, inputs);
+  if (!result) {
+    ++entry.refused;
+    return std::nullopt;
   }
-  put_frame(vm, loop, result);
-  const FlowRun run{result.exit, result.iterations, outer_trips(loop, result, before, *vm.frame())};
+  put_frame(vm, loop, inputs, *result);
+  const FlowRun run{result->exit, result->iterations, outer_trips(loop, *result, before, *vm.frame())};
   ++entry.runs;
-  entry.trips += result.iterations;
+  entry.trips += result->iterations;
   entry.exits.resize(loop.exits.size());
-  ++entry.exits[static_cast<std::size_t>(result.exit)];
+  ++entry.exits[static_cast<std::size_t>(result->exit)];
   return run;
 }
 

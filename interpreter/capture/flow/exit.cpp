@@ -37,49 +37,68 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       held.number = static_cast<std::int64_t>(values.size());
       values.push_back(notes_.operand_of(item));
       return held;
-    case Kind::Tuple: {
+    case Kind::Tuple:
       held.kind = Held::Kind::Tuple;
-      held.number = static_cast<std::int64_t>(values.size());
-      held.count = static_cast<std::int64_t>(item.parts.size());
-      for (const FlowItem& part : item.parts) {
-        const bool is_value = part.is(Kind::Number) || part.is(Kind::Tensor) || part.known.is_number();
-        if (!is_value && !(part.is(Kind::Known) && part.known.is(Tag::Tensor))) return std::nullopt;
-        values.push_back(notes_.operand_of(forced(part)));
-      }
-      return held;
-    }
+      break;
+    case Kind::Range:
+      held.kind = Held::Kind::Range;
+      break;
+    case Kind::Slice:
+      held.kind = Held::Kind::Slice;
+      break;
+    case Kind::Iterator:
+      held.kind = Held::Kind::Iterator;
+      held.number = static_cast<std::int64_t>(item.form);
+      break;
     default:
       return std::nullopt;
   }
+  for (const FlowItem& each : item.parts) {
+    std::optional<Held> part = this->held(each, values);
+    if (!part) return std::nullopt;
+    held.parts.push_back(*std::move(part));
+  }
+  return held;
 }
 
-bool FlowReader::can_leave(std::size_t pc, const std::vector<FlowItem>& registers) {
+FlowReader::Resume FlowReader::resume_of(const FlowState& state) {
+  const FlowFrame& outer = state.frames.front();
+  return {outer.pc, outer.registers, state.in_call() ? state.variables_before : state.variables};
+}
+
+bool FlowReader::can_leave(const Resume& resume) {
   const Liveness& live = entry_frame_.code->liveness();
   std::vector<jit::Operand> values;
-  for (std::uint32_t r = 0; r < registers.size(); ++r) {
-    if (live.is_live(pc, r) && !same_item(registers[r], entry_[r]) && !held(registers[r], values))
-      return false;
+  for (std::uint32_t r = 0; r < resume.registers.size(); ++r) {
+    const FlowItem& item = resume.registers[r];
+    if (live.is_live(resume.pc, r) && !same_item(item, entry_[r]) && !held(item, values)) return false;
   }
   return true;
 }
 
-jit::ExitId FlowReader::exit_at(std::size_t pc, const std::vector<FlowItem>& registers, std::string reason) {
+jit::ExitId FlowReader::exit_at(const Resume& resume, std::string reason) {
   const Code& code = *entry_frame_.code;
   const Liveness& live = code.liveness();
   LoopFlow::Exit exit;
   jit::FlowExit values;
-  exit.place = pc;
-  const Opcode op = code.opcode_at(pc);
-  exit.leaves_loop = !loop_.contains(pc) || op == Opcode::Return || op == Opcode::ReturnNone;
-  for (std::uint32_t r = 0; r < registers.size(); ++r) {
-    if (!live.is_live(pc, r)) {
+  exit.place = resume.pc;
+  const Opcode op = code.opcode_at(resume.pc);
+  exit.leaves_loop = !loop_.contains(resume.pc) || op == Opcode::Return || op == Opcode::ReturnNone;
+  for (std::uint32_t r = 0; r < resume.registers.size(); ++r) {
+    if (!live.is_live(resume.pc, r)) {
       if (entry_[r].known.is_counted()) exit.dropped.push_back(r);
-    } else if (!same_item(registers[r], entry_[r])) {
-      exit.registers.emplace_back(r, *held(registers[r], values.values));
+    } else if (!same_item(resume.registers[r], entry_[r])) {
+      exit.registers.emplace_back(r, *held(resume.registers[r], values.values));
     }
+  }
+  for (std::size_t k = 0; k < resume.variables.size(); ++k) {
+    const FlowItem& value = resume.variables[k];
+    if (!same_item(value, entry_variables_[k]))
+      exit.variables.emplace_back(knowledge_.assigned[k].source, *held(value, values.values));
   }
   values.place = notes_.place();
   values.reason = std::move(reason);
+  values.ends_loop = exit.leaves_loop;
   flow_.exits.push_back(std::move(exit));
   notes_.graph().exits.push_back(std::move(values));
   return static_cast<jit::ExitId>(flow_.exits.size()) - 1;
@@ -89,28 +108,28 @@ jit::ExitId FlowReader::exit_at(std::size_t pc, const std::vector<FlowItem>& reg
 jit::ExitId FlowReader::exit_now(const std::string& reason) {
   if (notes_.wrote() || (state_.in_call() && state_.wrote)) return jit::kCannotFail;
   if (!replay_) {
-    const FlowFrame& outer = state_.frames.front();
-    if (!can_leave(outer.pc, outer.registers)) return jit::kCannotFail;
-    replay_ = Replay{outer.pc, outer.registers, {}};
+    const Resume now = resume_of(state_);
+    if (!can_leave(now)) return jit::kCannotFail;
+    replay_ = Replay{now.pc, now.registers, now.variables};
   }
   const std::string text = fmt::format("{} (line {})", reason, notes_.place().line);
   const auto [found, is_new] = replay_->exits.try_emplace(text, jit::kCannotFail);
-  if (is_new) found->second = exit_at(replay_->pc, replay_->registers, text);
+  if (is_new) found->second = exit_at(replay_->resume(), text);
   return found->second;
 }
 
 jit::ExitId FlowReader::exit_of(const FlowState& state, const std::string& reason) {
-  const FlowFrame& outer = state.frames.front();
-  if (state.in_call() && (state.wrote || !can_leave(outer.pc, outer.registers))) {
-    knowledge_.calls_apart.emplace(outer.pc, reason);
+  const Resume now = resume_of(state);
+  if (state.in_call() && (state.wrote || !can_leave(now))) {
+    knowledge_.calls_apart.emplace(now.pc, reason);
     throw ReadAgain{};
   }
-  if (!can_leave(outer.pc, outer.registers)) {
+  if (!can_leave(now)) {
     const bool may_replay = &state == &state_ && replay_ && !notes_.wrote();
-    if (may_replay) return exit_at(replay_->pc, replay_->registers, reason);
+    if (may_replay) return exit_at(replay_->resume(), reason);
     throw Unsupported{"it would be left where a value is half made: " + reason};
   }
-  return exit_at(outer.pc, outer.registers, reason);
+  return exit_at(now, reason);
 }
 
 }  // namespace kiln::interp::capture

@@ -45,6 +45,7 @@ FlowItem FlowReader::length_of(const FlowItem& given) {
     inputs_.expect_same(item);
     return FlowItem::constant(static_cast<std::int64_t>(item.known.as<Str>().length()));
   }
+  if (is_written_list(item)) return number_list(item).length;
   const bool is_known = item.is(Kind::Known) && (item.known.is(Tag::List) || item.known.is(Tag::Tuple));
   if (!is_known) throw Unsupported{"the length of " + text_of(item)};
   return FlowItem::constant(static_cast<std::int64_t>(items_of(item).size()));
@@ -68,9 +69,28 @@ std::optional<FlowItem> FlowReader::call_host(std::string_view name, std::vector
   return std::nullopt;
 }
 
+// The least or greatest of an int and a float is of the kind of either, so each is a way of its own. False:
+// the call is another one.
+bool FlowReader::choose_extreme(std::uint32_t result, std::string_view name,
+                                const std::vector<FlowItem>& arguments) {
+  if ((name != "min" && name != "max") || arguments.size() != 2) return false;
+  const FlowItem a = forced(arguments[0]), b = forced(arguments[1]);
+  if (!a.is(Kind::Number) || !b.is(Kind::Number) || a.dtype == b.dtype) return false;
+  const FlowItem takes_second =
+      numbers_compared(name == "max" ? lang::CompareOp::Gt : lang::CompareOp::Lt, b, a);
+  const std::size_t next = frame().pc + 1;
+  const auto choose = [&](const FlowItem& x) {
+    reg(result) = x;
+    go_to(next);
+  };
+  split(takes_second, [&] { choose(b); }, [&] { choose(a); });
+  return true;
+}
+
 FlowItem FlowReader::call_native(const Native& native, std::vector<FlowItem> arguments,
                                  const std::vector<std::string_view>& names) {
   for (FlowItem& each : arguments) each = forced(each);
+  if (auto iterator = call_iteration(native.name, arguments, names)) return *std::move(iterator);
   const bool has_tensor = std::any_of(arguments.begin(), arguments.end(),
                                       [](const FlowItem& each) { return each.is(Kind::Tensor); });
   if (!has_tensor && names.empty()) {
@@ -101,6 +121,8 @@ FlowItem FlowReader::call_type(const Type& type, std::vector<FlowItem> arguments
     const FlowItem zero = FlowItem::constant(std::int64_t{0}), one = FlowItem::constant(std::int64_t{1});
     if (arguments.size() == 1) arguments.insert(arguments.begin(), zero);
     if (arguments.size() == 2) arguments.push_back(one);
+    if (!arguments[2].is_literal() || *arguments[2].literal_int() == 0)
+      throw Unsupported{"the step of a range varies"};
     return FlowItem::group(Kind::Range, std::move(arguments));
   }
   if (arguments.size() != 1) throw Unsupported{text};
@@ -133,7 +155,10 @@ std::optional<FlowItem> FlowReader::tensor_member(const Tensor& x, std::string_v
   if (name == "numel") return size_item(x.numel());
   if (name == "dtype") return FlowItem::at(Value(x.dtype()), -1);
   if (name == "device") return FlowItem::at(Value(x.device()), -1);
-  if (name == "requires_grad") return FlowItem::constant(false);
+  if (name == "requires_grad") {
+    if (flow_.records) throw Unsupported{"it is asked whether a tensor requires gradients"};
+    return FlowItem::constant(false);
+  }
   if (name == "item") return notes_.item(x);
   if (name == "float") return converted(DType::F32);
   if (name == "double") return converted(DType::F64);
@@ -145,43 +170,6 @@ std::optional<FlowItem> FlowReader::tensor_member(const Tensor& x, std::string_v
     return notes_.item_of(ops::permute(x, dims));
   }
   return std::nullopt;
-}
-
-FlowItem FlowReader::attribute(const FlowItem& owner, const Site& site) {
-  const FlowItem object = forced(owner);
-  const std::string text = fmt::format("`.{}` of {}", site.name, text_of(object));
-  if (object.is(Kind::Tensor)) {
-    const HostMember* member = host_member(Tag::Tensor, site.name);
-    if (member == nullptr || !member->is_field) throw Unsupported{text};
-    if (const auto found = tensor_member(object.tensor, site.name, {})) return *found;
-    throw Unsupported{text};
-  }
-  if (!object.is(Kind::Known)) throw Unsupported{text};
-  if (object.known.is(Tag::Module)) {
-    inputs_.expect_same(object);
-    Module& module = object.known.as<Module>();
-    if (module.find(site.name) == nullptr) throw Unsupported{text};
-    Source source;
-    source.kind = Source::Kind::Slot;
-    source.key = object.known;
-    source.number = module.slot(site.name);
-    source.text = module.name + "." + std::string(site.name);
-    return FlowItem::at(*module.find(site.name), inputs_.add_source(std::move(source)));
-  }
-  if (object.known.is(Tag::Instance) && object.source >= 0) {
-    const Instance& instance = object.known.as<Instance>();
-    const int field = instance.struct_type().field(site.name);
-    if (field < 0 || instance.fields[static_cast<std::size_t>(field)].is_unset()) throw Unsupported{text};
-    Guard guard;
-    guard.kind = Guard::Kind::Struct;
-    guard.source = object.source;
-    guard.value = instance.type;
-    inputs_.guard(std::move(guard));
-    return FlowItem::at(
-        instance.fields[static_cast<std::size_t>(field)],
-        inputs_.part(object.source, Source::Kind::Field, field, fmt::format(".{}", site.name)));
-  }
-  throw Unsupported{text};
 }
 
 }  // namespace kiln::interp::capture

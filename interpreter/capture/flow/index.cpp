@@ -99,6 +99,12 @@ void FlowReader::note_write(const Tensor& x) {
 
 void FlowReader::set_index(const FlowItem& owner, const FlowItem& index, const FlowItem& given) {
   const FlowItem object = forced(owner), value = forced(given);
+  if (object.is(Kind::Known) && object.known.is(Tag::Dict)) {
+    const auto found = entry(object, forced(index));
+    if (!found) throw Unsupported{"a dict gets a key"};
+    return assign(*found, value);
+  }
+  if (object.is(Kind::Known) && object.known.is(Tag::List)) return set_number(object, forced(index), value);
   if (!object.is(Kind::Tensor)) throw Unsupported{"an item of " + text_of(object) + " is assigned"};
   if (!value.is(Kind::Tensor) && !value.is(Kind::Number))
     throw Unsupported{text_of(value) + " is stored in a tensor"};
@@ -127,28 +133,48 @@ FlowItem FlowReader::part_of(const FlowItem& known, std::int64_t place) {
   return FlowItem::at(item, inputs_.part(known.source, Source::Kind::Item, place, text));
 }
 
+// Of numbers of one kind the one at a place that is known to be within.
+FlowItem FlowReader::chosen(const std::vector<FlowItem>& items, const FlowItem& place) {
+  constexpr std::size_t kMostItems = 32;
+  if (const auto literal = place.literal_int()) return items[static_cast<std::size_t>(*literal)];
+  if (items.size() > kMostItems) throw Unsupported{"an index that varies of a long tuple"};
+  FlowItem item = forced(items[0]);
+  for (std::size_t k = 1; k < items.size(); ++k) {
+    const FlowItem other = forced(items[k]);
+    if (!item.is(Kind::Number) || !other.is(Kind::Number) || other.dtype != item.dtype)
+      throw Unsupported{"an index that varies of a tuple of other items than numbers of one kind"};
+    const FlowItem is_there =
+        numbers_compared(lang::CompareOp::Eq, place, FlowItem::constant(static_cast<std::int64_t>(k)));
+    item = notes_.apply(jit::NumberOp::Select, item.dtype, {is_there, other, item}, false);
+  }
+  return item;
+}
+
 FlowItem FlowReader::list_item(const FlowItem& list, const FlowItem& index) {
   const FlowItem place = forced(index);
-  if (list.is(Kind::Tuple) || list.is(Kind::List)) {
-    const auto size = static_cast<std::int64_t>(list.parts.size());
+  const auto counted = [&](const std::vector<FlowItem>& items) {
+    const auto size = static_cast<std::int64_t>(items.size());
     const auto literal = place.literal_int();
-    if (!literal || *literal < -size || *literal >= size)
-      throw Unsupported{"an index that varies of a tuple"};
-    return list.parts[static_cast<std::size_t>(*literal < 0 ? *literal + size : *literal)];
+    if (literal && (*literal < -size || *literal >= size)) throw Unsupported{"an index that is out of range"};
+    if (literal) return chosen(items, FlowItem::constant(*literal < 0 ? *literal + size : *literal));
+    return chosen(items,
+                  FlowItem::number(DType::I64, jit::Operand::of_number(notes_.index(whole(place), size))));
+  };
+  if (list.is(Kind::Tuple) || list.is(Kind::List)) return counted(list.parts);
+  if (list.is(Kind::Known) && list.known.is(Tag::Dict)) {
+    if (const auto found = entry(list, place)) return value_of(*found);
   }
   const bool is_known = list.is(Kind::Known) && (list.known.is(Tag::List) || list.known.is(Tag::Tuple));
   if (!is_known) throw Unsupported{"an item of " + text_of(list)};
+  if (is_written_list(list)) return number_at(list, place);
   if (const auto literal = place.literal_int()) return part_of(list, *literal);
-  if (!list.known.is(Tag::List) || list.source < 0) throw Unsupported{"an index that varies of a tuple"};
-  const FlowItem numbers = inputs_.numbers(list.known, list.source);
-  const Dim at = notes_.index(whole(place), numbers.tensor.size(0));
-  return notes_.item(ops::select(numbers.tensor, 0, at));
+  return list.known.is(Tag::List) ? number_at(list, place) : counted(items_of(list));
 }
 
 std::vector<FlowItem> FlowReader::items_of(const FlowItem& item) {
   if (item.is(Kind::Tuple) || item.is(Kind::List)) return item.parts;
   const bool is_known = item.is(Kind::Known) && (item.known.is(Tag::List) || item.known.is(Tag::Tuple));
-  if (!is_known) throw Unsupported{text_of(item) + " is unpacked"};
+  if (!is_known || is_written_list(item)) throw Unsupported{text_of(item) + " is unpacked"};
   const auto& values = item.known.is(Tag::List) ? item.known.as<List>().items : item.known.as<Tuple>().items;
   inputs_.expect_length(item);
   std::vector<FlowItem> items;

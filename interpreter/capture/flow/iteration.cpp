@@ -1,6 +1,5 @@
 // Loops: the state of an iteration in three registers, as BeginFor leaves it and NextFor steps it.
 #include "interpreter/capture/flow/reader.h"
-#include "tensor/functions.h"
 
 namespace kiln::interp::capture {
 
@@ -50,11 +49,14 @@ void FlowReader::begin_for() {
     state[2] = FlowItem::constant(range.step);
     return;
   }
+  const FlowItem items = forced(source);
   const bool is_sequence =
-      source.is(Kind::Tuple) ||
-      (source.is(Kind::Known) && (source.known.is(Tag::List) || source.known.is(Tag::Tuple)));
-  if (!is_sequence) throw Unsupported{"a loop over " + text_of(source)};
-  state[0] = source;
+      items.is(Kind::Tuple) || items.is(Kind::List) ||
+      (items.is(Kind::Known) && (items.known.is(Tag::List) || items.known.is(Tag::Tuple)));
+  // An iterator that a variable holds would be stepped for both.
+  if (items.is(Kind::Iterator) && i.b < frame().code->locals)
+    throw Unsupported{"a loop over an iterator that has a name"};
+  state[0] = is_sequence ? items : iterator_over(items);
   state[1] = zero();
   state[2] = {};
 }
@@ -63,80 +65,74 @@ void FlowReader::next_for() {
   const std::uint32_t r = at().a;
   const FlowItem state = reg(r);
   if (state.is_int() || state.known.is(Tag::Int)) return next_of_range(r);
-  if (state.is(Kind::Known) && state.known.is(Tag::List)) return next_of_list(r);
-  if (state.is(Kind::Tuple) || (state.is(Kind::Known) && state.known.is(Tag::Tuple))) return next_of_tuple(r);
-  throw Unsupported{"a loop over " + text_of(state)};
+  const std::size_t pc = frame().pc, body = target();
+  const auto take = [&](const FlowItem& item) {
+    reg(at().b) = item;
+    notes_.settle_guards();
+    go_to(body);
+  };
+  const auto done = [&] {
+    reg(r) = {};
+    go_to(pc + 1);
+  };
+  if (state.is(Kind::Iterator) || state.known.is(Tag::Iterator)) return step({r}, take, done);
+  const auto count = [&](const FlowItem& next) { reg(r + 1) = next; };
+  next_item(state, forced(reg(r + 1)), count, take, done);
 }
 
 // What comes after the last item of a range may be no int. Then the interpreter takes the step.
 void FlowReader::next_of_range(std::uint32_t r) {
   const FlowItem next = forced(reg(r)), left = forced(reg(r + 1)), step = forced(reg(r + 2));
-  const FlowItem is_left = numbers_compared(lang::CompareOp::Ne, left, zero());
   const std::size_t pc = frame().pc, body = target();
   const auto take = [&] {
-    const FlowItem item = next;
     reg(r) = numbers_binary(BinaryOp::Add, next, step);
     reg(r + 1) = numbers_binary(BinaryOp::Sub, left, one());
-    reg(at().b) = item;
+    reg(at().b) = next;
+    notes_.settle_guards();
+    go_to(body);
   };
-  branch_within(is_left, take, body, pc + 1, [] {});
+  split(numbers_compared(lang::CompareOp::Ne, left, zero()), take, [&] { go_to(pc + 1); });
 }
 
-void FlowReader::next_of_list(std::uint32_t r) {
-  const FlowItem list = reg(r), place = forced(reg(r + 1));
-  if (list.source < 0) throw Unsupported{"a loop over a list that is part of the code"};
-  const FlowItem numbers = inputs_.numbers(list.known, list.source);
-  const Dim size = numbers.tensor.size(0);
-  const FlowItem length = FlowItem::number(DType::I64, jit::Operand::of_number(size));
-  const FlowItem is_left = numbers_compared(lang::CompareOp::Lt, place, length);
-  const auto take = [&] {
-    const Dim at_place = notes_.index(place, size);
-    reg(r + 1) = numbers_binary(BinaryOp::Add, place, one());
-    reg(at().b) = notes_.item(ops::select(numbers.tensor, 0, at_place));
-  };
-  branch_within(is_left, take, target(), frame().pc + 1, [&] { reg(r) = {}; });
-}
-
-// The items may be of different types: each is a way of its own.
-void FlowReader::next_of_tuple(std::uint32_t r) {
-  const FlowItem place = forced(reg(r + 1));
-  const auto at_place = place.literal_int();
-  if (!at_place) throw Unsupported{"a loop over a tuple that is under way"};
-  const std::vector<FlowItem> items = items_of(reg(r));
-  if (*at_place >= static_cast<std::int64_t>(items.size())) {
-    reg(r) = {};
-    return go_to(frame().pc + 1);
+// The item of a collection that a place counts, and the place behind it.
+void FlowReader::next_item(const FlowItem& collection, const FlowItem& place,
+                           const std::function<void(const FlowItem& next)>& count, const Take& take,
+                           const Done& done) {
+  const bool is_list = collection.is(Kind::Known) && collection.known.is(Tag::List);
+  std::vector<FlowItem> items;
+  NumberList list;
+  if (is_list) {
+    list = number_list(collection);
+  } else {
+    items = items_of(collection);
+    list.length = FlowItem::constant(static_cast<std::int64_t>(items.size()));
   }
-  const std::size_t body = target();
-  reg(at().b) = items[static_cast<std::size_t>(*at_place)];
-  reg(r + 1) = numbers_binary(BinaryOp::Add, place, one());
-  go_to(body);
+  const auto take_item = [&] {
+    const FlowItem item = is_list ? notes_.item(element_of(list, place)) : chosen(items, place);
+    count(numbers_binary(BinaryOp::Add, place, one()));
+    take(item);
+  };
+  split(numbers_compared(lang::CompareOp::Lt, place, list.length), take_item, done);
 }
 
-// Goes one of two ways, on the first of which steps come before the jump.
-void FlowReader::branch_within(const FlowItem& condition, const std::function<void()>& take, std::size_t then,
-                               std::size_t other, const std::function<void()>& otherwise) {
+// Goes one of two ways, each of which ends the block that it begins with.
+void FlowReader::split(const FlowItem& condition, const std::function<void()>& yes,
+                       const std::function<void()>& no) {
   notes_.settle_guards();
-  if (condition.is_literal()) {
-    const bool holds = condition.literal().as_bool();
-    holds ? take() : otherwise();
-    return go_to(holds ? then : other);
-  }
+  if (condition.is_literal()) return condition.literal().as_bool() ? yes() : no();
   jit::FlowEnd end;
   end.kind = jit::FlowEnd::Kind::Branch;
   end.condition = notes_.operand_of(condition);
   end_block(std::move(end));
-  FlowState before = state_;
+  const FlowState before = state_;
   const jit::BlockId from = notes_.block();
   notes_.at(from).end.then.block = notes_.add_inner();
-  take();
-  notes_.settle_guards();
-  go_to(then);
-  std::swap(state_, before);
-  otherwise();
-  FlowState next = state_;
-  next.top().pc = other;
-  connect(from, true, std::move(next));
+  yes();
+  state_ = before;
+  // What the first way asked of sizes was not asked on this one.
+  const jit::BlockId other = notes_.begin_block();
+  notes_.at(from).end.other.block = other;
+  no();
 }
 
 }  // namespace kiln::interp::capture

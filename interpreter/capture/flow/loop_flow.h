@@ -2,7 +2,9 @@
 // may run, and what frames hold where it is left.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,14 +29,24 @@ struct LoopFlow {
     enum class Kind : std::uint8_t {
       Tensor,
       Number,
-      Numbers,  // a list of numbers of one kind, which the flow gets as a tensor of rank 1 and only reads
+      Numbers,  // a list of numbers of one kind, which the flow gets as a tensor of rank 1
       Next,     // of a range in the three registers from `source` on, as BeginFor leaves them: its next item
       Left,     // and how many follow it
     };
     Kind kind = Kind::Tensor;
     SourceId source = -1;
+    bool is_written = false;  // of a list: its items are put back where the flow is left
+    bool grows = false;       // of such a list: the tensor has room for more items
   };
   std::vector<Input> inputs;  // by input of the graph
+  // The size of the tensor that a list of so many numbers becomes, where the list may grow.
+  static std::int64_t room_of(std::int64_t size) { return size + std::max<std::int64_t>(size / 2, 4096); }
+  // Must gradients be recorded, or must they not be? nullopt: nothing depends on it.
+  std::optional<bool> records;
+  // By input: a tensor that requires gradients while they are recorded. Where there are some, the loop is
+  // differentiated.
+  std::vector<bool> wanted;
+  bool is_differentiated() const;
 
   // What a register holds at an exit.
   struct Held {
@@ -42,17 +54,23 @@ struct LoopFlow {
       Value,     // number `number` of the exit's values, as a value of the program
       Source,    // what was there at the source `number` when the flow began
       Constant,  // `value`
-      Tuple,     // of the values from `number` on, `count` of them, made anew
+      Tuple,     // made anew, as the next three, of `parts`
+      Range,
+      Slice,
+      Iterator,  // of the form `number`
     };
     Kind kind = Kind::Value;
     std::int64_t number = 0;
-    std::int64_t count = 0;
     Value value{};
+    std::vector<Held> parts{};
+    void visit_references(ReferenceVisitor& visitor) const;
   };
   struct Exit {
     std::size_t place = 0;  // the instruction with which the interpreter goes on
     // All registers that are live there and have changed since the flow began. Others stay as they are.
     std::vector<std::pair<std::uint32_t, Held>> registers;
+    // Variables of modules and closures and fields of structs that have changed, by where they are found.
+    std::vector<std::pair<SourceId, Held>> variables;
     std::vector<std::uint32_t> dropped;  // become empty
     bool leaves_loop = false;            // the instruction is behind the loop, or returns
   };
@@ -67,7 +85,8 @@ struct LoopReading {
   lang::Span span{};
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
-// and nothing is changed.
-LoopReading read_loop(Vm& vm, const Loop& loop);
+// and nothing is changed. One that records gradients or draws random numbers is refused unless it will run
+// `in_place` of the loop, and be differentiated.
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false);
 
 }  // namespace kiln::interp::capture

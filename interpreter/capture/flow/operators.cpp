@@ -14,7 +14,6 @@ using jit::NumberOp;
 using jit::Operand;
 using Kind = FlowItem::Kind;
 using lang::BinaryOp;
-using lang::CompareOp;
 using lang::UnaryOp;
 
 namespace {
@@ -34,13 +33,13 @@ std::optional<FlowItem> of_sizes(BinaryOp op, const FlowItem& a, const FlowItem&
   return std::nullopt;
 }
 
-const Op& op_for(std::string_view spelling, int operands) {
+}  // namespace
+
+const Op& operator_row(std::string_view spelling, int operands) {
   const Op* op = operator_on_tensors(spelling, operands);
   if (op == nullptr) throw Unsupported{"`" + std::string(spelling) + "` of tensors"};
   return *op;
 }
-
-}  // namespace
 
 FlowItem FlowReader::forced(const FlowItem& item) {
   if (!item.is(Kind::Known)) return item;
@@ -90,7 +89,7 @@ FlowItem FlowReader::binary(BinaryOp op, const FlowItem& left, const FlowItem& r
   const auto is_operand = [](const FlowItem& x) { return x.is(Kind::Tensor) || x.is(Kind::Number); };
   if (!has_tensor || !is_operand(a) || !is_operand(b))
     throw Unsupported{"`" + std::string(spelling(op)) + "` of " + text_of(a) + " and " + text_of(b)};
-  const Op& row = op_for(spelling(op), 2);
+  const Op& row = operator_row(spelling(op), 2);
   const std::array<Tensor, 2> inputs = {operand_tensor(a), operand_tensor(b)};
   return result_of(Value(kiln::bind(row, inputs, Attrs(row))[0]));
 }
@@ -185,99 +184,21 @@ FlowItem FlowReader::ints_binary(BinaryOp op, const FlowItem& a, const FlowItem&
 
 void FlowReader::augmented(BinaryOp op, std::uint32_t target, const FlowItem& value) {
   const FlowItem now = forced(reg(target)), other = forced(value);
+  if (now.known.is(Tag::List) && op == BinaryOp::Add && other.is(Kind::List)) {
+    for (const FlowItem& each : other.parts) append_number(now, each);
+    return;
+  }
   if (!now.is(Kind::Tensor)) {
     reg(target) = binary(op, now, other);
     return;
   }
   if (!other.is(Kind::Tensor) && !other.is(Kind::Number))
     throw Unsupported{"`" + std::string(spelling(op)) + "=` of " + text_of(other)};
-  const Op& row = op_for(spelling(op), 2);
+  const Op& row = operator_row(spelling(op), 2);
   if (!row.has(kInplace)) throw Unsupported{"`" + std::string(spelling(op)) + "=` of tensors"};
   const std::array<Tensor, 2> inputs = {now.tensor, operand_tensor(other)};
   note_write(now.tensor);
   kiln::bind_inplace(row, inputs, Attrs(row));
-}
-
-// ---- Comparisons ----
-
-FlowItem FlowReader::compared(CompareOp op, const FlowItem& left, const FlowItem& right) {
-  const FlowItem a = forced(left), b = forced(right);
-  if (a.is(Kind::Number) && b.is(Kind::Number)) return numbers_compared(op, a, b);
-  const bool has_tensor = a.is(Kind::Tensor) || b.is(Kind::Tensor);
-  const auto is_operand = [](const FlowItem& x) { return x.is(Kind::Tensor) || x.is(Kind::Number); };
-  if (!has_tensor || !is_operand(a) || !is_operand(b)) {
-    const bool is_text =
-        a.is(Kind::Known) && b.is(Kind::Known) && a.known.is(Tag::Str) && b.known.is(Tag::Str);
-    if (!is_text) throw Unsupported{text_of(a) + " and " + text_of(b) + " are compared"};
-    inputs_.expect_same(a);
-    inputs_.expect_same(b);
-    return FlowItem::constant(compare_operator(vm_.interpreter(), op, a.known, b.known));
-  }
-  const Op& row = op_for(spelling(op), 2);
-  const std::array<Tensor, 2> inputs = {operand_tensor(a), operand_tensor(b)};
-  return result_of(Value(kiln::bind(row, inputs, Attrs(row))[0]));
-}
-
-// An int and a float compare as real numbers: so do floats, where no int is rounded.
-FlowItem FlowReader::exact_float(const FlowItem& whole) {
-  constexpr std::int64_t kExact = std::int64_t{1} << 53;
-  if (const auto literal = whole.literal_int()) {
-    if (*literal < -kExact || *literal > kExact) throw Unsupported{"a large int is compared with a float"};
-    return as_float(whole);
-  }
-  const FlowItem n = as_int(whole);
-  const auto at_most = [this](const FlowItem& a, const FlowItem& b) {
-    return notes_.apply(NumberOp::LessEqual, DType::Bool, {a, b}, false);
-  };
-  const FlowItem above = at_most(FlowItem::constant(-kExact), n);
-  const FlowItem below = at_most(n, FlowItem::constant(kExact));
-  notes_.require(notes_.apply(NumberOp::And, DType::Bool, {above, below}, false));
-  return as_float(n);
-}
-
-FlowItem FlowReader::numbers_compared(CompareOp op, FlowItem a, FlowItem b) {
-  if (a.is_literal() && b.is_literal())
-    return FlowItem::constant(compare_operator(vm_.interpreter(), op, a.literal(), b.literal()));
-  if (a.dtype != b.dtype) {
-    const bool is_real = a.dtype == DType::F64 || b.dtype == DType::F64;
-    a = is_real ? (a.dtype == DType::F64 ? a : exact_float(a)) : as_int(a);
-    b = is_real ? (b.dtype == DType::F64 ? b : exact_float(b)) : as_int(b);
-  }
-  const auto apply = [this](NumberOp own, const FlowItem& x, const FlowItem& y) {
-    return notes_.apply(own, DType::Bool, {x, y}, false);
-  };
-  switch (op) {
-    case CompareOp::Eq:
-      return apply(NumberOp::Equal, a, b);
-    case CompareOp::Ne:
-      return apply(NumberOp::NotEqual, a, b);
-    case CompareOp::Lt:
-      return apply(NumberOp::Less, a, b);
-    case CompareOp::Le:
-      return apply(NumberOp::LessEqual, a, b);
-    case CompareOp::Gt:
-      return apply(NumberOp::Less, b, a);
-    case CompareOp::Ge:
-      return apply(NumberOp::LessEqual, b, a);
-    default:
-      throw Unsupported{"`" + std::string(spelling(op)) + "` of numbers"};
-  }
-}
-
-// A flow compares identities only with `none`, as programs do that keep the best value so far.
-FlowItem FlowReader::identity_compared(CompareOp op, const FlowItem& a, const FlowItem& b) {
-  const bool is_identity = op == CompareOp::Is || op == CompareOp::IsNot;
-  if (!is_identity || (!a.is_none() && !b.is_none()))
-    throw Unsupported{"`" + std::string(spelling(op)) + "` of " + text_of(a) + " and " + text_of(b)};
-  for (const FlowItem* each : {&a, &b}) {
-    if (each->is(Kind::Known) && each->known.is_none()) inputs_.expect_same(*each);
-    if (each->is(Kind::Known) && !each->known.is_none()) {
-      const FlowItem is_there = forced(*each);
-      if (is_there.is(Kind::Known)) inputs_.expect_same(is_there);
-    }
-  }
-  const bool is_same = a.is_none() && b.is_none();
-  return FlowItem::constant(is_same == (op == CompareOp::Is));
 }
 
 // ---- Of one ----
@@ -286,7 +207,7 @@ FlowItem FlowReader::unary(UnaryOp op, const FlowItem& item) {
   const FlowItem x = forced(item);
   if (x.is(Kind::Tensor)) {
     if (op == UnaryOp::Pos) return x;
-    const Op& row = op_for(spelling(op), 1);
+    const Op& row = operator_row(spelling(op), 1);
     return result_of(Value(kiln::bind(row, {&x.tensor, 1}, Attrs(row))[0]));
   }
   if (!x.is(Kind::Number)) throw Unsupported{"`" + std::string(spelling(op)) + "` of " + text_of(x)};

@@ -13,27 +13,36 @@ namespace {
 // only numbers are computed, which costs an entry nothing.
 constexpr std::int64_t kUnrolled = 64, kUnrolledNumbers = 1'000;
 
-bool has_only_numbers(const LoopFlow& loop) {
-  return std::none_of(loop.inputs.begin(), loop.inputs.end(),
-                      [](const LoopFlow::Input& each) { return each.kind == LoopFlow::Input::Kind::Tensor; });
+// So many iterations are unrolled at most.
+std::int64_t most_unrolled(const LoopFlow& loop) {
+  const bool has_tensor =
+      std::any_of(loop.inputs.begin(), loop.inputs.end(),
+                  [](const LoopFlow::Input& each) { return each.kind == LoopFlow::Input::Kind::Tensor; });
+  return has_tensor ? kUnrolled : kUnrolledNumbers;
 }
 
 }  // namespace
 
 bool FlowPlace::ends_entries() const {
+  if (pending != nullptr && expected_trips > most_unrolled(pending->loop())) return true;
   return std::any_of(entries.begin(), entries.end(), [](const std::unique_ptr<FlowEntry>& each) {
-    return each->trips > each->runs * (has_only_numbers(each->loop) ? kUnrolledNumbers : kUnrolled);
+    return each->trips > each->runs * most_unrolled(each->loop);
   });
 }
 
 bool FlowPlace::requires_gradients(const Frame& frame) const {
-  const LoopFlow& loop = entries.back()->loop;
+  const LoopFlow& loop = entries.empty() ? pending->loop() : entries.back()->loop;
   SourceValues found(loop.sources, &frame);
   return std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const LoopFlow::Input& each) {
     if (each.kind != LoopFlow::Input::Kind::Tensor) return false;
     const Value* const v = found[each.source];
     return v != nullptr && v->is(Tag::Tensor) && requires_grad(v->tensor());
   });
+}
+
+bool FlowPlace::records() const {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const std::unique_ptr<FlowEntry>& each) { return each->differentiated != nullptr; });
 }
 
 void FlowPlace::visit_references(ReferenceVisitor& visitor) const {

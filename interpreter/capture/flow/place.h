@@ -17,6 +17,7 @@ struct CompileOptions;
 struct FlowPlace {
   std::vector<std::unique_ptr<FlowEntry>> entries;
   std::unique_ptr<PendingFlow> pending;  // whose code is made while the interpreter goes on
+  std::int64_t expected_trips = 0;       // of a run of the pending one: those that were left when it was read
   std::string given_up;                  // why the loop runs as a flow no more; empty: it may
   std::string latest_reason;             // why it was not read, or not made to code, the last time
   int failures = 0;                      // readings that gave no entry
@@ -26,11 +27,14 @@ struct FlowPlace {
   std::optional<Trial> trial;  // under way
   std::int64_t tried_at = 0;   // the number of hits at which the next one begins
 
-  // Does the loop run as a flow, and so many iterations at once that an entry which comes to it is better
-  // ended there than going on with the loop unrolled?
+  // Does the loop run as a flow, or will it soon, and so many iterations at once that an entry which comes to
+  // it is better ended there than going on with the loop unrolled?
   bool ends_entries() const;
-  // Does a tensor that the latest flow is given in this frame require gradients?
+  // Does a tensor that the latest flow is given in this frame require gradients? There is one, or one
+  // pending.
   bool requires_gradients(const Frame& frame) const;
+  // Does a flow run where they do, and are recorded?
+  bool records() const;
   void visit_references(ReferenceVisitor& visitor) const;
 };
 

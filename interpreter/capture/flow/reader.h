@@ -26,6 +26,9 @@ struct FlowFrame {
 // What all frames hold in front of an instruction; the outermost is that of the loop.
 struct FlowState {
   std::vector<FlowFrame> frames;
+  // What the loop assigns beside registers (FlowKnowledge::assigned): now, and when the outermost call began,
+  // of which there is nothing outside of calls.
+  std::vector<FlowItem> variables{}, variables_before{};
   // Within a call: has it written memory that is older than the call? Then the call cannot be done again.
   bool wrote = false;
   std::uint64_t fresh_since = 0;
@@ -35,17 +38,32 @@ struct FlowState {
   bool in_call() const { return frames.size() > 1; }
 };
 
+// A variable of a module, one that closures share, or a field of a struct.
+struct FlowVariable {
+  SourceId source = -1;
+  Value now{};  // what it is when the flow begins
+};
+
 // What one reading found that the next one begins with. It only grows.
 struct FlowKnowledge {
   std::set<std::pair<std::string, std::size_t>> parameters;  // by place, and number of the leaf
   std::map<std::string, std::string> unsupported;            // by place: the reason
   std::map<std::size_t, std::string> calls_apart;            // by instruction of the loop's frame
+  std::vector<FlowVariable> assigned;
 };
+
+// The reason of the exit behind the last iteration.
+inline constexpr const char* kLoopIsDone = "the loop is done";
+
+// The row of the table that an operator on tensors is. Throws Unsupported where there is none.
+const Op& operator_row(std::string_view spelling, int operands);
 
 // A register as the program calls it; "a value" of one that is no variable.
 std::string text_of_register_in(const Code& code, std::uint32_t r);
 
 class NumbersByPlace;
+class SignatureSizes;
+struct SizeQuestions;
 
 class FlowReader {
  public:
@@ -59,7 +77,7 @@ class FlowReader {
   const std::string& first_reason() const { return first_reason_; }
 
  private:
-  // ---- Ways (flow_reader.cpp) ----
+  // ---- Ways (reader.cpp) ----
   struct Edge {
     jit::BlockId from = 0;
     bool is_other = false;
@@ -79,6 +97,7 @@ class FlowReader {
   void meet(Place& place, std::vector<FlowItem*> leaves, std::size_t leaf);
   void arrive(Place& place, Edge edge);
   bool is_same_object(const FlowItem& given, const FlowItem& known);
+  void expect_numbers(const Dims& one, const Dims& other);
   bool fits(FlowState known, const FlowState& state);
   void connect(jit::BlockId from, bool is_other, FlowState state);
   void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
@@ -96,19 +115,27 @@ class FlowReader {
   void branch(const FlowItem& condition, std::size_t then, std::size_t other);
   void leave(const std::string& reason);
 
-  // ---- Exits (flow_exit.cpp) ----
+  // ---- Exits (exit.cpp) ----
+  // What there is in front of an instruction of the loop's own frame.
+  struct Resume {
+    std::size_t pc = 0;
+    const std::vector<FlowItem>& registers;
+    const std::vector<FlowItem>& variables;
+  };
   struct Replay {
     std::size_t pc = 0;
-    std::vector<FlowItem> registers;
-    std::map<std::string, jit::ExitId> exits;  // by reason
+    std::vector<FlowItem> registers, variables;
+    std::map<std::string, jit::ExitId> exits{};  // by reason
+    Resume resume() const { return {pc, registers, variables}; }
   };
-  bool can_leave(std::size_t pc, const std::vector<FlowItem>& registers);
-  jit::ExitId exit_at(std::size_t pc, const std::vector<FlowItem>& registers, std::string reason);
+  static Resume resume_of(const FlowState& state);
+  bool can_leave(const Resume& resume);
+  jit::ExitId exit_at(const Resume& resume, std::string reason);
   jit::ExitId exit_now(const std::string& reason);
   jit::ExitId exit_of(const FlowState& state, const std::string& reason);
   std::optional<LoopFlow::Held> held(const FlowItem& item, std::vector<jit::Operand>& values);
 
-  // ---- Instructions (flow_instruction.cpp) ----
+  // ---- Instructions (instruction.cpp) ----
   void instructions();
   void instruction();
   void place_instruction();
@@ -119,14 +146,38 @@ class FlowReader {
   Opcode opcode() const { return state_.top().code->opcode_at(state_.top().pc); }
   FlowItem& reg(std::uint32_t r) { return state_.top().registers[r]; }
   std::size_t target() const;
-  bool look_up_variable();
+  bool use_variable();
   bool load();
   bool operate();
   bool compare_and_jump();
   bool jump();
   bool collect();
   bool access();
+
+  // ---- Variables that are no registers (variables.cpp) ----
   SourceId function_source();
+  const Function& function();
+  FlowVariable slot(Module& module, std::uint32_t number);
+  FlowVariable captured(std::uint32_t number);
+  FlowVariable in_cell(const Value& cell, SourceId source);
+  FlowItem value_of(const FlowVariable& variable);
+  void assign(const FlowVariable& variable, const FlowItem& value);
+  FlowItem module_variable(std::uint32_t number, std::string_view name);
+
+  // ---- Annotated signatures (signature.cpp) ----
+  void check_arguments();
+  void check_result(const FlowItem& result);
+  void check_annotated(SignatureSizes& sizes, const lang::Annotation& annotation, const FlowItem& item,
+                       std::string_view of);
+  SizeQuestions size_questions();
+  Value example(const FlowItem& item);
+
+  // ---- Fields (fields.cpp) ----
+  std::optional<FlowVariable> field(const FlowItem& object, std::string_view name);
+  SourceId struct_source(const FlowItem& object);
+  std::optional<FlowVariable> entry(const FlowItem& dict, const FlowItem& key);
+  FlowItem attribute(const FlowItem& object, const Site& site);
+  void set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value);
 
   // ---- Values ----
   FlowItem forced(const FlowItem& item);  // a number or tensor that was found outside is an input
@@ -137,7 +188,7 @@ class FlowReader {
   FlowItem negated(const FlowItem& condition);
   std::vector<FlowItem> items_of(const FlowItem& item);
 
-  // ---- Operators (flow_operators.cpp) ----
+  // ---- Operators (operators.cpp) ----
   FlowItem binary(lang::BinaryOp op, const FlowItem& a, const FlowItem& b);
   FlowItem numbers_binary(lang::BinaryOp op, FlowItem a, FlowItem b);
   FlowItem ints_binary(lang::BinaryOp op, const FlowItem& a, const FlowItem& b);
@@ -145,13 +196,14 @@ class FlowReader {
   void augmented(lang::BinaryOp op, std::uint32_t target, const FlowItem& value);
   FlowItem compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
   FlowItem numbers_compared(lang::CompareOp op, FlowItem a, FlowItem b);
+  FlowItem contained(const FlowItem& x, const FlowItem& among);
   FlowItem identity_compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
   FlowItem exact_float(const FlowItem& whole);
   Tensor operand_tensor(const FlowItem& item);
   FlowItem unary(lang::UnaryOp op, const FlowItem& x);
   FlowItem extreme(bool greatest, const FlowItem& a, const FlowItem& b);
 
-  // ---- Items of tensors, lists and tuples (flow_index.cpp) ----
+  // ---- Items of tensors, lists and tuples (index.cpp) ----
   FlowItem get_index(const FlowItem& object, const FlowItem& index);
   void set_index(const FlowItem& object, const FlowItem& index, const FlowItem& value);
   Tensor indexed(const Tensor& x, const std::vector<FlowItem>& items);
@@ -159,20 +211,58 @@ class FlowReader {
   Dim slice_end(const FlowItem& item, Dim size, Dim start);
   FlowItem whole(const FlowItem& item);  // an int, also that of an integer tensor of rank 0
   FlowItem list_item(const FlowItem& list, const FlowItem& index);
+  FlowItem chosen(const std::vector<FlowItem>& items, const FlowItem& place);
   FlowItem part_of(const FlowItem& known, std::int64_t place);
   void note_write(const Tensor& x);
 
-  // ---- Iteration (flow_iteration.cpp) ----
+  // ---- Lists of numbers (lists.cpp) ----
+  struct NumberList {
+    Tensor numbers;   // with room behind the items where the list grows
+    FlowItem length;  // of the list
+  };
+  bool is_written_list(const FlowItem& item);
+  FlowVariable length_variable(const FlowItem& list);
+  NumberList number_list(const FlowItem& list);
+  Tensor element_of(const NumberList& list, const FlowItem& index);
+  FlowItem number_at(const FlowItem& list, const FlowItem& index);
+  void set_number(const FlowItem& list, const FlowItem& index, const FlowItem& value);
+  void append_number(const FlowItem& list, const FlowItem& value);
+  FlowItem pop_number(const FlowItem& list);
+  std::optional<FlowItem> list_method(const FlowItem& list, std::string_view name,
+                                      const std::vector<FlowItem>& arguments);
+
+  // ---- Iteration (iteration.cpp) ----
   void begin_for();
   void next_for();
   FlowItem count_of_range(const FlowItem& start, const FlowItem& stop, const FlowItem& step);
-  void branch_within(const FlowItem& condition, const std::function<void()>& take, std::size_t then,
-                     std::size_t other, const std::function<void()>& otherwise);
+  void split(const FlowItem& condition, const std::function<void()>& yes, const std::function<void()>& no);
   void next_of_range(std::uint32_t r);
-  void next_of_list(std::uint32_t r);
-  void next_of_tuple(std::uint32_t r);
+  using Take = std::function<void(const FlowItem& item)>;
+  using Done = std::function<void()>;
+  void next_item(const FlowItem& collection, const FlowItem& place,
+                 const std::function<void(const FlowItem& next)>& count, const Take& take, const Done& done);
 
-  // ---- Calls (flow_calls.cpp) ----
+  // ---- Iterators (iterators.cpp) ----
+  // A register that holds an iterator, or a part within one, by the numbers of parts from outside to inside.
+  struct IteratorPlace {
+    std::uint32_t r = 0;
+    std::vector<std::size_t> path{};
+    IteratorPlace within(std::size_t part) const;
+  };
+  FlowItem iterator_over(const FlowItem& iterable);
+  std::optional<FlowItem> call_iteration(std::string_view name, const std::vector<FlowItem>& arguments,
+                                         const std::vector<std::string_view>& names);
+  void refuse_iterators(const std::vector<FlowItem>& items);
+  FlowVariable known_part(const FlowItem& iterator, std::size_t part);
+  FlowItem iterator_at(const IteratorPlace& place);
+  FlowItem part_at(const IteratorPlace& place, std::size_t part);
+  void set_part(const IteratorPlace& place, std::size_t part, const FlowItem& value);
+  void step(const IteratorPlace& place, const Take& take, const Done& done);
+  void step_rows(const IteratorPlace& place, const Take& take, const Done& done);
+  void step_numbers(const IteratorPlace& place, const Take& take, const Done& done);
+  void step_each(const IteratorPlace& place, std::vector<FlowItem> items, const Take& take, const Done& done);
+
+  // ---- Calls (calls.cpp) ----
   void call(std::uint32_t base, std::uint32_t count, const std::vector<std::string_view>& names);
   void method_call(std::uint32_t base, std::uint32_t count, const Site& site,
                    const std::vector<std::string_view>& names);
@@ -181,8 +271,12 @@ class FlowReader {
                      const std::vector<std::string_view>& names);
   Value stand_in(const FlowItem& item);
   void follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item);
+  FlowItem default_of(const FlowItem& function, std::size_t number);
+  std::vector<FlowItem> bound(const FlowItem& function, std::vector<FlowItem> arguments,
+                              const std::vector<std::string_view>& names);
   void enter(const FlowItem& function, std::vector<FlowItem> arguments);
   void return_value(FlowItem value);
+  bool choose_extreme(std::uint32_t result, std::string_view name, const std::vector<FlowItem>& arguments);
   FlowItem call_native(const Native& native, std::vector<FlowItem> arguments,
                        const std::vector<std::string_view>& names);
   FlowItem call_type(const Type& type, std::vector<FlowItem> arguments);
@@ -192,7 +286,6 @@ class FlowReader {
                       const std::vector<std::string_view>& names);
   FlowItem op_on_numbers(const OpEntry& entry, std::vector<FlowItem> arguments);
   FlowItem result_of(const Value& value);
-  FlowItem attribute(const FlowItem& object, const Site& site);
   std::optional<FlowItem> tensor_member(const Tensor& x, std::string_view name,
                                         const std::vector<FlowItem>& arguments);
   std::optional<FlowItem> scope_function(const Site& site);
@@ -204,7 +297,8 @@ class FlowReader {
   FlowKnowledge& knowledge_;
   FlowNotes notes_;
   const Frame& entry_frame_;
-  std::vector<FlowItem> entry_;  // the registers when the flow begins
+  std::vector<FlowItem> entry_;            // the registers when the flow begins
+  std::vector<FlowItem> entry_variables_;  // by number among those that are assigned
   std::list<Place> places_;
   std::map<std::string, Place*> by_key_;
   std::map<const Code*, std::vector<std::size_t>> ranks_;  // of instructions, in the order of reading

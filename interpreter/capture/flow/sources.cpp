@@ -16,12 +16,16 @@ void FlowSources::begin(FlowNotes& notes) {
   flow_.guards.clear();
   flow_.exprs.symbols.clear();
   flow_.inputs.clear();
+  flow_.wanted.clear();
   symbols_.clear();
   for (Entry& each : entries_) begin(notes, each);
 }
 
 void FlowSources::begin(FlowNotes& notes, Entry& entry) {
   flow_.inputs.push_back({entry.kind, entry.source});
+  const bool requires_gradients = entry.kind == Input::Kind::Tensor && requires_grad(entry.value.tensor());
+  if (requires_gradients) flow_.records = grad_enabled();
+  flow_.wanted.push_back(requires_gradients && grad_enabled());
   const bool is_register = flow_.sources[entry.source].kind == Source::Kind::Register;
   notes.graph().inputs.push_back(is_register ? jit::Role::Argument : jit::Role::Captured);
   if (entry.kind == Input::Kind::Tensor) {
@@ -38,7 +42,7 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
 }
 
 Dim FlowSources::size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim) {
-  if (hint < SizeScope::kLowestSize) return hint;
+  if (hint < SizeScope::kLowestSize || fixed_.contains(hint)) return hint;
   const auto [known, is_new] = symbols_.try_emplace(hint, flow_.exprs.symbols.size());
   if (is_new) {
     Symbol symbol;
@@ -52,6 +56,13 @@ Dim FlowSources::size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int 
   return Dim::symbol(flow_.exprs.symbols[known->second].name);
 }
 
+bool FlowSources::fixes_size(Dim symbol, std::int64_t number) {
+  const auto known = symbols_.find(number);
+  if (known == symbols_.end() || !same(symbol, Dim::symbol(flow_.exprs.symbols[known->second].name)))
+    return false;
+  return fixed_.insert(number).second;
+}
+
 FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   const Tensor& x = entry.value.tensor();
   Guard guard;
@@ -62,22 +73,34 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   guard.tensor.same_strides = !x.is_contiguous();
   jit::Type type{x.dtype(), x.device(), {}, false, std::nullopt};
   for (int d = 0; d < x.rank(); ++d) {
-    const Dim size = this->size(notes, x.size(d).known(), entry.source, d);
+    const Dim size = this->size(notes, now(x.size(d)), entry.source, d);
     type.sizes.push_back(size);
-    const auto known = symbols_.find(x.size(d).known());
+    const auto known = symbols_.find(now(x.size(d)));
     guard.tensor.symbols.push_back(size.is_known() ? -1 : static_cast<int>(known->second));
   }
-  if (!x.is_contiguous()) type.strides = x.strides();
+  if (!x.is_contiguous()) {
+    type.strides = x.strides();
+    for (Dim& each : *type.strides) each = now(each);
+  }
   this->guard(std::move(guard));
   return FlowItem::of(notes.add_tensor(type, entry.name));
 }
 
+DType FlowSources::dtype_of_list(const Entry& entry) const {
+  const auto written = lists_.find(entry.source);
+  return written != lists_.end() ? written->second.dtype
+                                 : FlowItem::constant(entry.value.as<List>().items[0]).dtype;
+}
+
 FlowItem FlowSources::begin_numbers(FlowNotes& notes, const Entry& entry) {
-  const std::vector<Value>& items = entry.value.as<List>().items;
+  LoopFlow::Input& input = flow_.inputs.back();
+  input.is_written = is_written(entry.source);
+  input.grows = grows(entry.source);
+  const auto size = static_cast<std::int64_t>(entry.value.as<List>().items.size());
   const std::string symbol = fmt::format("l{}", &entry - entries_.data());
-  const Dim size = notes.add_size(symbol, static_cast<std::int64_t>(items.size()));
-  const DType dtype = FlowItem::constant(items[0]).dtype;
-  return FlowItem::of(notes.add_tensor({dtype, Device{}, {size}, false, std::nullopt}, entry.name));
+  const Dim room = notes.add_size(symbol, input.grows ? LoopFlow::room_of(size) : size);
+  return FlowItem::of(
+      notes.add_tensor({dtype_of_list(entry), Device{}, {room}, false, std::nullopt}, entry.name));
 }
 
 SourceId FlowSources::part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text) {
@@ -95,7 +118,6 @@ void check_tensor(const Tensor& x, const std::string& name) {
   if (x.impl()->wrapper != nullptr) throw Unsupported{"`" + name + "` is a tensor of a transform"};
   if (x.device() != Device{}) throw Unsupported{"`" + name + "` is not on the CPU"};
   if (x.is_number()) throw Unsupported{"`" + name + "` is a number as a tensor"};
-  if (requires_grad(x)) throw Unsupported{"`" + name + "` requires gradients"};
 }
 
 }  // namespace
@@ -105,27 +127,48 @@ FlowItem FlowSources::input(const Value& value, SourceId source) {
   if (value.is(Tag::Int) && source == left_) return find(Input::Kind::Left, value, next_);
   if (value.is_number()) return find(Input::Kind::Number, value, source);
   check_tensor(value.tensor(), flow_.sources[source].text);
-  const auto [known, is_new] = by_tensor_.try_emplace(value.tensor_impl(), source);
-  if (!is_new && known->second != source) {
-    Guard guard;
-    guard.kind = Guard::Kind::Same;
-    guard.source = source;
-    guard.other = known->second;
-    this->guard(std::move(guard));
-  }
-  return find(Input::Kind::Tensor, value, known->second);
+  const SourceId first = by_tensor_.try_emplace(value.tensor_impl(), source).first->second;
+  expect_one(source, first);
+  return find(Input::Kind::Tensor, value, first);
 }
 
-FlowItem FlowSources::numbers(const Value& list, SourceId source) {
+SourceId FlowSources::owner(const Value& object, SourceId source) {
+  if (source < 0) {
+    Source constant;
+    constant.key = object;
+    constant.text = describe(object);
+    source = add_source(std::move(constant));
+  }
+  const SourceId first = by_owner_.try_emplace(object.object(), source).first->second;
+  expect_one(source, first);
+  return first;
+}
+
+FlowItem FlowSources::numbers(const Value& list, SourceId owner) {
   const std::vector<Value>& items = list.as<List>().items;
-  const std::string& name = flow_.sources[source].text;
-  if (items.size() < 2) throw Unsupported{"`" + name + "` is a list of fewer than two items"};
-  const Tag tag = items[0].tag();
+  const std::string& name = flow_.sources[owner].text;
+  if (items.size() < 2 && !grows(owner))
+    throw Unsupported{"`" + name + "` is a list of fewer than two items"};
+  const auto is_like = [](DType dtype) {
+    return [dtype](const Value& each) { return each.is_number() && FlowItem::constant(each).dtype == dtype; };
+  };
   const bool is_plain =
-      items[0].is_number() &&
-      std::all_of(items.begin(), items.end(), [&](const Value& each) { return each.tag() == tag; });
+      items.empty() || (items[0].is_number() &&
+                        std::all_of(items.begin(), items.end(), is_like(FlowItem::constant(items[0]).dtype)));
   if (!is_plain) throw Unsupported{"`" + name + "` is a list of other items than numbers of one kind"};
-  return find(Input::Kind::Numbers, list, source);
+  return find(Input::Kind::Numbers, list, owner);
+}
+
+void FlowSources::expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows) {
+  const std::vector<Value>& items = list.as<List>().items;
+  if (!items.empty() && (!items[0].is_number() || FlowItem::constant(items[0]).dtype != dtype))
+    throw Unsupported{"`" + flow_.sources[owner].text + "` gets an item of another kind"};
+  const auto [known, is_new] = lists_.try_emplace(owner, WrittenList{dtype, grows});
+  if (!is_new && known->second.dtype != dtype)
+    throw Unsupported{"`" + flow_.sources[owner].text + "` gets items of two kinds"};
+  if (!is_new && (known->second.grows || !grows)) return;
+  known->second.grows = grows;
+  throw ReadAgain{};
 }
 
 FlowItem FlowSources::find(Input::Kind kind, const Value& value, SourceId source) {
@@ -136,58 +179,6 @@ FlowItem FlowSources::find(Input::Kind kind, const Value& value, SourceId source
     found_new_ = true;
   }
   return entries_[known->second].item;
-}
-
-void FlowSources::guard(Guard guard) {
-  const bool is_known = std::any_of(flow_.guards.begin(), flow_.guards.end(), [&](const Guard& each) {
-    return each.kind == guard.kind && each.source == guard.source && each.other == guard.other &&
-           each.number == guard.number && identical(each.value, guard.value);
-  });
-  if (!is_known) flow_.guards.push_back(std::move(guard));
-}
-
-void FlowSources::expect_same(const FlowItem& known) {
-  if (known.source < 0) return;
-  if (!known.known.is_counted()) return expect_equal(known.known, known.source);
-  Guard guard;
-  guard.kind = known.known.is(Tag::Str) ? Guard::Kind::Equal : Guard::Kind::Identical;
-  guard.source = known.source;
-  guard.value = known.known;
-  this->guard(std::move(guard));
-}
-
-void FlowSources::expect_equal(const Value& value, SourceId source) {
-  Guard guard;
-  guard.kind = Guard::Kind::Equal;
-  guard.source = source;
-  guard.value = value;
-  this->guard(std::move(guard));
-}
-
-void FlowSources::expect_length(const FlowItem& known) {
-  if (known.source < 0) return;
-  Guard guard;
-  guard.kind = Guard::Kind::Length;
-  guard.source = known.source;
-  guard.number = static_cast<std::int64_t>(known.known.is(Tag::List) ? known.known.as<List>().items.size()
-                                                                     : known.known.as<Tuple>().items.size());
-  this->guard(std::move(guard));
-}
-
-void FlowSources::expect_written(const Tensor& x) {
-  const auto is_of = [&x](const Entry& entry) {
-    return entry.kind == Input::Kind::Tensor && shares_storage(entry.item.tensor, x);
-  };
-  const bool is_input = std::any_of(entries_.begin(), entries_.end(), is_of);
-  for (Guard& each : flow_.guards) {
-    if (each.kind != Guard::Kind::Tensor) continue;
-    const Entry& entry = entries_[by_source_.at({Input::Kind::Tensor, each.source})];
-    if (is_input && !is_of(entry)) continue;
-    const TensorGuard now = TensorGuard::of(entry.value.tensor());
-    if (now.base != BaseHistory::None)
-      throw Unsupported{"`" + flow_.sources[each.source].text + "` is a view of what requires gradients"};
-    each.tensor.base = BaseHistory::None;
-  }
 }
 
 }  // namespace kiln::interp::capture

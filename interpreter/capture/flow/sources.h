@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "interpreter/capture/flow/loop_flow.h"
@@ -14,7 +15,7 @@ struct ReadAgain {};
 
 class FlowSources {
  public:
-  explicit FlowSources(LoopFlow& flow) : flow_(flow) {}
+  explicit FlowSources(LoopFlow& flow) : flow_(flow), outer_(SizeScope::current()) {}
 
   // The range that the loop goes over: where its next item is found, and how many follow.
   void set_own_range(SourceId next, SourceId left) {
@@ -26,15 +27,31 @@ class FlowSources {
 
   SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
   SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
+  // Sizes of that symbol are the number in all runs of the flow, from the next reading on. False: the symbol
+  // is none of a size that is this number now.
+  bool fixes_size(Dim symbol, std::int64_t number);
   // Was an input found for which no first value of the graph stands? Then the loop is read anew.
   bool found_new() const { return found_new_; }
   // A number or tensor as an input.
   FlowItem input(const Value& value, SourceId source);
-  // The items of a list of numbers, as a tensor. Throws Unsupported for other lists.
-  FlowItem numbers(const Value& list, SourceId source);
+  // The one source of what has variables, a cell or an instance of a struct, wherever it is found.
+  SourceId owner(const Value& object, SourceId source);
+  // The loop assigns variables of such objects: none of them is another.
+  void expect_owners_apart();
+  // The items of a list of numbers, found at its owner, as a tensor. Throws Unsupported for other lists.
+  FlowItem numbers(const Value& list, SourceId owner);
+  // The loop writes numbers of this kind into the list, or changes how many there are.
+  void expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows);
+  bool writes_lists() const { return !lists_.empty(); }
+  bool is_written(SourceId list) const { return lists_.contains(list); }
+  bool grows(SourceId list) const { return is_written(list) && lists_.at(list).grows; }
   void guard(Guard guard);
   // What is known of the value is used.
   void expect_same(const FlowItem& known);
+  // The type of a known value is used.
+  void expect_type(const FlowItem& known);
+  // The body of a known function is used, and what it captures by its source.
+  void expect_code(const FlowItem& known);
   void expect_equal(const Value& value, SourceId source);
   void expect_length(const FlowItem& known);
   // The memory of an input is written, or that of some input where `x` shares none with one.
@@ -48,19 +65,30 @@ class FlowSources {
     std::string name;
     FlowItem item{};
   };
+  struct WrittenList {
+    DType dtype = DType::I64;
+    bool grows = false;
+  };
+  DType dtype_of_list(const Entry& entry) const;
+  void expect_one(SourceId source, SourceId first);
   FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
   void begin(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
+  std::int64_t now(Dim size) const { return size.is_known() ? size.known() : outer_->hint(size); }
   Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
 
   LoopFlow& flow_;
+  const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
   FlowNotes* notes_ = nullptr;
   bool found_new_ = false;
   SourceId next_ = -1, left_ = -1;
   std::vector<Entry> entries_;
   std::map<std::pair<LoopFlow::Input::Kind, SourceId>, std::size_t> by_source_;
   std::unordered_map<const TensorImpl*, SourceId> by_tensor_;
+  std::unordered_map<const Object*, SourceId> by_owner_;
+  std::map<SourceId, WrittenList> lists_;
+  std::set<std::int64_t> fixed_;                 // sizes that are numbers
   std::map<std::int64_t, std::size_t> symbols_;  // by size: sizes that are equal now stay so
 };
 

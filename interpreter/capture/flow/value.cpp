@@ -53,6 +53,12 @@ FlowItem FlowItem::group(Kind kind, std::vector<FlowItem> parts) {
   return item;
 }
 
+FlowItem FlowItem::iterator(IteratorForm form, std::vector<FlowItem> parts) {
+  FlowItem item = group(Kind::Iterator, std::move(parts));
+  item.form = form;
+  return item;
+}
+
 bool FlowItem::is_literal() const {
   if (kind != Kind::Number || !operand.is_number()) return false;
   const Dim* size = std::get_if<Dim>(&operand.number);
@@ -80,7 +86,8 @@ bool same_item(const FlowItem& a, const FlowItem& b) {
     case Kind::Tensor:
       return a.tensor.is_same(b.tensor);
     default:
-      return std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_item);
+      return a.form == b.form &&
+             std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_item);
   }
 }
 
@@ -98,7 +105,7 @@ std::string signature_of(const FlowItem& item) {
       return fmt::format("{}^{}{}", name(item.tensor.dtype()), item.tensor.rank(),
                          item.tensor.is_contiguous() ? "" : "s");
     default: {
-      std::string text = fmt::format("{}(", static_cast<int>(item.kind));
+      std::string text = fmt::format("{}:{}(", static_cast<int>(item.kind), static_cast<int>(item.form));
       for (const FlowItem& part : item.parts) text += signature_of(part) + ",";
       return text + ")";
     }
@@ -119,6 +126,8 @@ std::string text_of(const FlowItem& item) {
       return fmt::format("a list of {}", item.parts.size());
     case Kind::Slice:
       return "a slice";
+    case Kind::Iterator:
+      return "an iterator";
     default:
       return "a range";
   }

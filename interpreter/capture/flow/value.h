@@ -16,9 +16,10 @@ struct FlowItem {
     Number,  // `operand`, of the kind `dtype`: bool, i64 or f64
     Tensor,  // `tensor`, which has no elements
     Tuple,
-    List,   // made in the loop, and not yet seen by anything that could change it
-    Slice,  // start, stop and step
-    Range,  // start, stop and step, too
+    List,      // made in the loop, and not yet seen by anything that could change it
+    Slice,     // start, stop and step
+    Range,     // start, stop and step, too
+    Iterator,  // made in the loop, of the form `form`; only one register, or part of another one, holds it
   };
   Kind kind = Kind::Known;
   Value known{};
@@ -27,6 +28,7 @@ struct FlowItem {
   jit::Operand operand{};
   Tensor tensor{};
   std::vector<FlowItem> parts{};
+  IteratorForm form{};
 
   static FlowItem constant(Value value);  // a number becomes a Number
   static FlowItem dead();                 // whatever is there: nothing reads it
@@ -34,6 +36,7 @@ struct FlowItem {
   static FlowItem number(DType dtype, jit::Operand operand);
   static FlowItem of(Tensor tensor);
   static FlowItem group(Kind kind, std::vector<FlowItem> parts);
+  static FlowItem iterator(IteratorForm form, std::vector<FlowItem> parts);
 
   bool is(Kind wanted) const { return kind == wanted; }
   bool is_int() const { return kind == Kind::Number && dtype == DType::I64; }

@@ -7,6 +7,7 @@
 #include "tensor/cpu/convolution/onednn_convolution.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/products/gemm.h"
+#include "tensor/cpu/scratch.h"
 #include "tensor/error.h"
 #include "tensor/integers.h"
 #include "tensor/parallel.h"
@@ -81,18 +82,6 @@ void scatter_columns(const ConvShape& shape, const T* columns, T* image) {
     for (std::int64_t o = inside.begin; o < inside.end; ++o, to += stride) *to = add_wrapped(*to, from[o]);
   });
 }
-
-// Uninitialized elements, from the tensors' own memory, which is kept for the next time.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(std::int64_t count)
-      : buffer_(Buffer::allocate(static_cast<std::size_t>(count) * sizeof(T), Device{})) {}
-  T* get() const { return reinterpret_cast<T*>(buffer_->data()); }
-
- private:
-  Ref<Buffer> buffer_;
-};
 
 template <class T>
 struct Matrices {

@@ -1,0 +1,88 @@
+// Fields of values: those of structs, which the loop may assign, and what modules and tensors have.
+#include <fmt/format.h>
+
+#include "interpreter/capture/flow/reader.h"
+#include "interpreter/vm/members.h"
+
+namespace kiln::interp::capture {
+
+using Kind = FlowItem::Kind;
+
+// Nothing where the struct has no such field now.
+std::optional<FlowVariable> FlowReader::field(const FlowItem& object, std::string_view name) {
+  Instance& instance = object.known.as<Instance>();
+  const int number = instance.struct_type().field(name);
+  const Value* extra = number < 0 ? instance.find(name) : nullptr;
+  if (number < 0 && extra == nullptr) return std::nullopt;
+  const SourceId owner = struct_source(object);
+  Source source;
+  source.parent = owner;
+  source.kind = number < 0 ? Source::Kind::Extra : Source::Kind::Field;
+  source.number = std::max(number, 0);
+  if (number < 0) source.key = Value(name);
+  source.text = fmt::format("{}.{}", flow_.sources[owner].text, name);
+  const Value& now = number < 0 ? *extra : instance.fields[static_cast<std::size_t>(number)];
+  return FlowVariable{inputs_.add_source(std::move(source)), now};
+}
+
+// Where the struct is found, with the guard that it is one of its kind.
+SourceId FlowReader::struct_source(const FlowItem& object) {
+  const SourceId owner = inputs_.owner(object.known, object.source);
+  Guard guard;
+  guard.kind = Guard::Kind::Struct;
+  guard.source = owner;
+  guard.value = object.known.as<Instance>().type;
+  inputs_.guard(std::move(guard));
+  return owner;
+}
+
+// Nothing where the dict has no such key now, or the key is none that is one for all runs of the flow.
+std::optional<FlowVariable> FlowReader::entry(const FlowItem& dict, const FlowItem& key) {
+  const bool is_text = key.is(Kind::Known) && key.known.is(Tag::Str);
+  if (!is_text && !key.is_literal()) return std::nullopt;
+  const Value name = is_text ? key.known : key.literal();
+  const Value* now = dict.known.as<Dict>().find(name);
+  if (now == nullptr) return std::nullopt;
+  inputs_.expect_same(key);
+  const SourceId owner = inputs_.owner(dict.known, dict.source);
+  Source source;
+  source.kind = Source::Kind::Key;
+  source.parent = owner;
+  source.key = name;
+  source.text =
+      fmt::format("{}[{}]", flow_.sources[owner].text, is_text ? "\"" + name.as<Str>().text + "\"" : "…");
+  return FlowVariable{inputs_.add_source(std::move(source)), *now};
+}
+
+FlowItem FlowReader::attribute(const FlowItem& owner, const Site& site) {
+  const FlowItem object = forced(owner);
+  const std::string text = fmt::format("`.{}` of {}", site.name, text_of(object));
+  if (object.is(Kind::Tensor)) {
+    const HostMember* member = host_member(Tag::Tensor, site.name);
+    if (member == nullptr || !member->is_field) throw Unsupported{text};
+    if (const auto found = tensor_member(object.tensor, site.name, {})) return *found;
+    throw Unsupported{text};
+  }
+  if (object.is(Kind::Known) && object.known.is(Tag::Module)) {
+    inputs_.expect_same(object);
+    Module& module = object.known.as<Module>();
+    if (module.find(site.name) == nullptr) throw Unsupported{text};
+    return value_of(slot(module, module.slot(site.name)));
+  }
+  if (object.is(Kind::Known) && object.known.is(Tag::Instance)) {
+    if (const auto found = field(object, site.name)) {
+      FlowItem value = value_of(*found);
+      if (!value.known.is_unset()) return value;
+    }
+  }
+  throw Unsupported{text};
+}
+
+void FlowReader::set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value) {
+  const bool is_struct = object.is(Kind::Known) && object.known.is(Tag::Instance);
+  const auto found = is_struct ? field(object, name) : std::nullopt;
+  if (!found) throw Unsupported{fmt::format("`.{}` of {} is assigned", name, text_of(object))};
+  assign(*found, value);
+}
+
+}  // namespace kiln::interp::capture

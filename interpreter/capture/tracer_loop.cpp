@@ -1,0 +1,244 @@
+// Loops as nodes: where capture comes to one that is read as a flow graph, all its iterations are one node.
+#include <algorithm>
+
+#include "interpreter/capture/compiled.h"
+#include "interpreter/capture/flow/node.h"
+#include "interpreter/capture/hot.h"
+#include "interpreter/capture/observe.h"
+#include "interpreter/interpreter.h"
+#include "jit/flow/number_value.h"
+#include "jit/runtime/loop_function.h"
+#include "tensor/functions.h"
+
+namespace kiln::interp::capture {
+namespace {
+
+using Held = LoopFlow::Held;
+using Input = LoopFlow::Input;
+
+// ---- Inputs ----
+
+// Is memory that the loop writes shown by two inputs?
+bool shares_written(const std::vector<Tensor>& operands, const std::vector<std::size_t>& written) {
+  return std::any_of(written.begin(), written.end(), [&](std::size_t w) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (i != w && !operands[i].is_number() && shares_storage(operands[i], operands[w])) return true;
+    }
+    return false;
+  });
+}
+
+Tensor number_operand(const Value& v) {
+  if (v.is(Tag::Int)) return Tensor::number(v.as_int());
+  if (v.is(Tag::Float)) return Tensor::number(v.as_float());
+  return Tensor::number(v.as_bool());
+}
+
+// The register or value that an input is found in.
+const Value* value_of(const LoopFlow& loop, const Input& input, const Frame& frame, SourceValues& found) {
+  const bool is_state = input.kind == Input::Kind::Next || input.kind == Input::Kind::Left;
+  if (!is_state) return found[input.source];
+  return frame.base + loop.sources[input.source].number + (input.kind == Input::Kind::Left ? 1 : 0);
+}
+
+// Code of the flow that runs at this place already.
+std::shared_ptr<jit::RunnableFlow> known_code(const FlowPlace* place, const jit::FlowGraph& graph) {
+  if (place == nullptr) return nullptr;
+  const auto found = std::find_if(place->entries.begin(), place->entries.end(), [&](const auto& each) {
+    return jit::is_same_flow(*each->loop.graph, graph);
+  });
+  return found == place->entries.end() ? nullptr : (*found)->run;
+}
+
+}  // namespace
+
+// A loop that has run in the recorded call.
+struct Tracer::LoopResults {
+  std::unique_ptr<LoopFlow> flow;
+  std::shared_ptr<const Op> op;
+  std::vector<jit::FlowAsOp::Place> places;  // by value of the exit
+  Tensors results;
+};
+
+// Where the machine stands at the first instruction of a loop that is to be a node: notes it, and moves the
+// machine behind the loop.
+bool Tracer::run_loop() {
+  Frame& frame = *vm_.frame();
+  const Loop* const loop = frame.code->loops().at(frame.place());
+  if (loop == nullptr || !may_be_node(frame, *loop) || !is_read_at_once(frame, *loop)) return false;
+  const std::optional<LoopResults> made = results_of_loop(frame, *loop);
+  return made && note_loop(frame, *loop, *made);
+}
+
+bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
+  if (instructions_ == 0 || nested_ > 0 || is_apart_ || is_stopped() || levels::top != &recorder_ ||
+      is_own_top(frame, loop.top) || (&frame == base_ && !region_.contains(loop.top)))
+    return false;
+  const bool is_unrolled =
+      !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
+  const CompileOptions& options = base_->code->compiled->options;
+  return !is_unrolled && options.own_backend.is_none() && options.own_passes.empty();
+}
+
+// May the loop be read? Where nobody asked for compilation, only if it runs as a flow by itself.
+bool Tracer::is_read_at_once(const Frame& frame, const Loop& loop) const {
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
+  const CompileOptions& options = base_->code->compiled->options;
+  return (place != nullptr && place->ends_entries()) || options.asked_for || options.backend == kAsCaptured;
+}
+
+// Runs the loop apart from the memory of the program. Nothing where it is no node, and nothing has changed.
+std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, const Loop& loop) {
+  const Watch unwatched(vm_, nullptr);
+  const jit::NoLevels apart;
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
+  LoopReading reading = read_loop(vm_, loop);
+  if (!reading.flow || !is_worth_a_node(frame, loop, *reading.flow->graph, place.get())) return std::nullopt;
+  LoopResults made;
+  made.flow = std::move(reading.flow);
+  const LoopFlow& flow = *made.flow;
+  std::vector<Tensor> operands;
+  SourceValues found(flow.sources, &frame);
+  for (const Input& each : flow.inputs) {
+    if (each.kind == Input::Kind::Numbers) return std::nullopt;
+    const Value& v = *value_of(flow, each, frame, found);
+    operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
+  }
+  std::shared_ptr<jit::RunnableFlow> run = known_code(place.get(), *flow.graph);
+  if (run == nullptr) {
+    run = vm_.interpreter().options().evaluates_flows ? jit::evaluated(flow.graph)
+                                                      : jit::compile_flow(flow.graph).run;
+  }
+  if (run == nullptr) return std::nullopt;
+  for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
+    if (gives_number_in_tuple(flow, done.front())) continue;
+    jit::FlowAsOp as = jit::as_op(flow.graph, run, std::move(done));
+    if (!as.function || shares_written(operands, as.function->written)) continue;
+    as.function->name = recorder_.own_name("loop");
+    made.op = jit::make_loop_op(*std::move(as.function));
+    made.places = std::move(as.places);
+    try {
+      made.results = made.op->call(*made.op, operands, Attrs(*made.op));
+      return made;
+    } catch (const OpError& error) {  // it goes another way
+      if (error.kind() == ErrorKind::Interrupted) throw;
+    }
+  }
+  return std::nullopt;
+}
+
+// False where capture stops in front of the loop.
+bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) {
+  const LoopFlow& flow = *made.flow;
+  const jit::LoopFunction& function = *jit::loop_function(*made.op);
+  Observer observer(*this, frame);
+  std::vector<Tensor> operands;
+  for (const Input& each : flow.inputs) {
+    Observer::Found found = observer.read_source(flow.sources, each.source);
+    if (is_stopped()) return false;
+    if (each.kind == Input::Kind::Left) found = {found.value + 1, shadow(found.value + 1)};
+    if (found.value->is(Tag::Tensor)) {
+      operands.push_back(found.value->tensor());
+    } else {
+      const bool varies = found.number >= 0 && exprs_[found.number].kind != Expr::Kind::Constant;
+      operands.push_back(varies ? input_of(found.number, *found.value) : number_operand(*found.value));
+    }
+  }
+  for (const Guard& each : flow.guards) observer.expect(flow.sources, each);
+  const auto& exit = flow.exits[static_cast<std::size_t>(function.done.front())];
+  for (const auto& [r, held] : exit.registers) {
+    if (held.kind == Held::Kind::Source)
+      observer.read_source(flow.sources, static_cast<SourceId>(held.number));
+  }
+  if (is_stopped()) return false;
+  set_place(frame.code->span(loop.end - 1));
+  try {
+    recorder_.note_own(made.op, operands, made.results);
+    for (std::size_t k = 0; k < function.written.size(); ++k)
+      ops::copy_(operands[function.written[k]], made.results[k]);
+  } catch (const OpError& error) {
+    if (error.kind() == ErrorKind::Interrupted) throw;
+    stop(error.message());
+  }
+  if (is_stopped()) return false;
+  put_behind_loop(frame, made);
+  return true;
+}
+
+// Of a loop that begins to be unrolled, which is done for one number of iterations. False where that changes
+// with each trip of a loop around it, so that capture ends.
+bool Tracer::fix_range(const Frame& frame, const Loop& loop) {
+  const std::size_t step = loop.end - 1;
+  if (frame.code->opcode_at(step) != Opcode::NextFor) return true;
+  const Value* const state = frame.base + frame.code->instructions[step].a;
+  if (shadow(state) < 0 && shadow(state + 1) < 0) return true;
+  if (varying_.in_loop) {
+    stop("a number that changes with each trip is needed as it is");
+    return false;
+  }
+  for (const Value* r : {state, state + 1}) fix_register(r);
+  return true;
+}
+
+void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
+  const LoopFlow& flow = *made.flow;
+  const jit::LoopFunction& function = *jit::loop_function(*made.op);
+  const auto& exit = flow.exits[static_cast<std::size_t>(function.done.front())];
+  SourceValues found(flow.sources, &frame);
+  const auto result = [&](std::int64_t number) -> Value {
+    const jit::FlowAsOp::Place& place = made.places[static_cast<std::size_t>(number)];
+    if (place.is_input) return *value_of(flow, flow.inputs[place.number], frame, found);
+    return Value(made.results[place.number]);
+  };
+  struct Put {
+    std::uint32_t r;
+    Value value;
+    ExprId number = -1;
+    Tensor item{};
+  };
+  std::vector<Put> all;
+  for (const auto& [r, held] : exit.registers) {
+    Put put{r, held.value};
+    if (held.kind == Held::Kind::Value) put.value = result(held.number);
+    if (held.kind == Held::Kind::Source) {
+      put.value = *found[static_cast<SourceId>(held.number)];
+      put.number =
+          Observer(*this, frame).read_source(flow.sources, static_cast<SourceId>(held.number)).number;
+    }
+    if (held.kind == Held::Kind::Tuple) {
+      std::vector<Value> items;
+      for (std::int64_t k = 0; k < held.count; ++k) items.push_back(result(held.number + k));
+      put.value = make<Tuple>(std::move(items));
+    }
+    const jit::Operand* const given =
+        held.kind == Held::Kind::Value ? &flow.graph->exits[static_cast<std::size_t>(function.done.front())]
+                                              .values[static_cast<std::size_t>(held.number)]
+                                       : nullptr;
+    if (given != nullptr && flow.graph->type(given->value).is_number) {
+      put.item = put.value.tensor();
+      put.value = std::visit([](auto number) { return Value(number); }, jit::to_number(put.item));
+    } else if (given != nullptr && r < frame.code->function->locals.size()) {
+      recorder_.set_name(put.value.tensor(), std::string(frame.code->function->locals[r]));
+    }
+    all.push_back(std::move(put));
+  }
+  const auto forget = [this](const Value* r) {
+    if (const std::size_t slot = slot_of(r); slot < untouched_.size()) untouched_[slot] = false;
+    shadows_.erase(r);
+    loop_numbers_.erase(r);
+  };
+  for (const std::uint32_t r : exit.dropped) {
+    frame.base[r].clear();
+    forget(frame.base + r);
+  }
+  for (Put& each : all) {
+    Value* const r = frame.base + each.r;
+    r->take(each.value);
+    forget(r);
+    if (each.number >= 0) shadows_[r] = each.number;
+    if (each.item) loop_numbers_[r] = each.item;
+  }
+  frame.pc = frame.code->instructions.data() + exit.place;
+}
+
+}  // namespace kiln::interp::capture

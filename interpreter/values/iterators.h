@@ -1,0 +1,13 @@
+// Owns the making of iterators whose parts say how they go on.
+#pragma once
+
+#include <vector>
+
+#include "interpreter/values/objects.h"
+
+namespace kiln::interp {
+
+// An iterator of a form that is not opaque, with such parts.
+Value iterator_of(IteratorForm form, std::vector<Value> parts);
+
+}  // namespace kiln::interp

@@ -1,0 +1,198 @@
+#include "jit/graph/loop.h"
+
+#include <algorithm>
+
+#include "jit/flow/flow_graph.h"
+#include "jit/flow/number_value.h"
+#include "jit/runtime/ownership.h"
+#include "tensor/functions.h"
+#include "tensor/storage.h"
+#include "tensor/substitute.h"
+
+namespace kiln::jit {
+namespace {
+
+Tensors run_loop(const Op& op, Inputs inputs, const Attrs& attrs);
+
+struct LoopOp : Op, std::enable_shared_from_this<LoopOp> {
+  LoopOp(const Op& row, LoopFunction made) : Op(row), function(std::move(made)) {}
+  LoopFunction function;
+};
+
+const LoopOp& loop(const Op& op) { return static_cast<const LoopOp&>(op); }
+
+// ---- Types ----
+
+TensorType type_with(const Type& type, const SymbolSizes& sizes) {
+  TensorType result{type.dtype, type.device, type.sizes, type.is_number};
+  for (Dim& each : result.sizes) each = substitute(each, sizes);
+  return result;
+}
+
+// What the symbols of the flow are, as the sizes of the inputs tell.
+SymbolSizes sizes_of(const FlowGraph& flow, std::span<const TensorType> inputs) {
+  SymbolSizes sizes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Dims& stated = flow.values[i].type.sizes;
+    for (std::size_t d = 0; d < std::min(stated.size(), inputs[i].sizes.size()); ++d) {
+      const std::string symbol = stated[d].text();
+      if (flow.hints.contains(symbol)) sizes.emplace(symbol, inputs[i].sizes[d]);
+    }
+  }
+  return sizes;
+}
+
+// The values of the flow that are results, in order.
+std::vector<Operand> results_of(const LoopFunction& function) {
+  std::vector<Operand> results;
+  for (const std::size_t i : function.written) results.push_back(Operand::of(static_cast<ValueId>(i)));
+  const std::vector<Operand>& values =
+      function.flow->exits[static_cast<std::size_t>(function.done.front())].values;
+  for (const std::size_t k : function.given) results.push_back(values[k]);
+  return results;
+}
+
+std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+  const LoopFunction& function = loop(*attrs.op()).function;
+  const FlowGraph& flow = *function.flow;
+  const SymbolSizes sizes = sizes_of(flow, inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    TensorType wanted = type_with(flow.values[i].type, sizes);
+    if (wanted.is_number) wanted.device = inputs[i].device;  // numbers are wherever the tensors are
+    if (inputs[i] == wanted) continue;
+    throw OpError(ErrorKind::Shape,
+                  "the loop " + flow.name + " was captured for a " + to_string(wanted) + ", not for a " +
+                      to_string(inputs[i]),
+                  {static_cast<int>(i)});
+  }
+  std::vector<TensorType> types;
+  for (const Operand& each : results_of(function)) {
+    types.push_back(type_with(flow.type(each.value), sizes));
+    types.back().is_number = false;
+  }
+  return types;
+}
+
+// ---- Running ----
+
+// A tensor with the same elements and a storage of its own. Its memory is the same until one is written.
+Tensor apart(const Tensor& x) {
+  if (!fills_memory(x)) return ops::clone(x);
+  return Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
+}
+
+std::vector<FlowValue> values_for(const LoopFunction& function, Inputs inputs) {
+  std::vector<FlowValue> values(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (function.flow->values[i].type.is_number) {
+      values[i].number = to_number(inputs[i]);
+    } else {
+      values[i].tensor = inputs[i].is_contiguous() ? inputs[i] : ops::clone(inputs[i]);
+    }
+  }
+  for (const std::size_t i : function.written) values[i].tensor = apart(values[i].tensor);
+  return values;
+}
+
+// What the flow gave, in memory that is a result's alone.
+Tensor as_result(const FlowValue& value) {
+  if (!value.tensor) {
+    const Tensor number = to_tensor(value.number);
+    return ops::full({}, number, number.dtype());
+  }
+  const bool is_plain = fills_memory(value.tensor) && value.tensor.impl()->origin == nullptr;
+  return is_plain ? value.tensor : ops::clone(value.tensor);
+}
+
+Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) {
+  const LoopFunction& function = loop(op).function;
+  const std::vector<FlowValue> values = values_for(function, inputs);
+  const FlowResult result = function.run->run(values);
+  if (std::find(function.done.begin(), function.done.end(), result.exit) == function.done.end()) {
+    throw OpError(ErrorKind::Capture, "the loop " + function.flow->name + " is left: " +
+                                          function.flow->exits[static_cast<std::size_t>(result.exit)].reason);
+  }
+  Tensors results;
+  for (const std::size_t i : function.written) results.push_back(values[i].tensor);
+  for (const std::size_t k : function.given) results.push_back(as_result(result.values[k]));
+  return results;
+}
+
+// Example by example, since each may take another way through the loop.
+Tensors run_batched(const BatchArgs& args) {
+  std::vector<std::vector<Tensor>> examples;
+  for (std::int64_t b = 0; b < args.batch_size.fixed(); ++b) {
+    Tensors example;
+    for (std::size_t i = 0; i < args.inputs.size(); ++i)
+      example.push_back(args.batched[i] ? ops::select(args.inputs[i], 0, b) : args.inputs[i]);
+    const Tensors results = kiln::bind(args.op, example, args.attrs);
+    examples.resize(results.size());
+    for (std::size_t k = 0; k < results.size(); ++k) examples[k].push_back(results[k]);
+  }
+  if (examples.empty()) throw OpError(ErrorKind::Value, "a loop is batched over no examples");
+  Tensors stacked;
+  for (const std::vector<Tensor>& each : examples) stacked.push_back(ops::stack(each, 0));
+  return stacked;
+}
+
+std::string signature_of(const LoopFunction& function) {
+  std::string text = function.name + "(";
+  for (std::size_t i = 0; i < function.flow->inputs.size(); ++i)
+    text += (i > 0 ? ", x" : "x") + std::to_string(i) + ": tensor";
+  return text + ")";
+}
+
+}  // namespace
+
+std::shared_ptr<const Op> make_loop_op(LoopFunction function) {
+  constexpr std::string_view kNoDerivative = "the interpreter differentiates it by iterations";
+  Op row{.signature = Signature::parse(signature_of(function)),
+         .family = "loop",
+         .documentation = "A loop of the program.",
+         .example = "",
+         .infer = infer,
+         .call = run_loop,
+         .vjp = Rule<VjpFn>::none(kNoDerivative),
+         .jvp = Rule<JvpFn>::none(kNoDerivative),
+         .batch = run_batched,
+         .lowering = Lowering::Library,
+         .effects = kMayFail,
+         .outputs = static_cast<int>(function.written.size() + function.given.size()),
+         .onnx = OnnxRule::none("the loop of a program is not written as operators")};
+  return std::make_shared<const LoopOp>(row, std::move(function));
+}
+
+const LoopFunction* loop_function(const Op& op) { return op.call == run_loop ? &loop(op).function : nullptr; }
+
+std::shared_ptr<const Op> owner_of_loop(const Op& op) {
+  return op.call == run_loop ? loop(op).shared_from_this() : nullptr;
+}
+
+std::vector<const Op*> loop_ops(const Graph& graph) {
+  std::vector<const Op*> found;
+  for (const Node& node : graph.nodes) {
+    const bool is_new = std::find(found.begin(), found.end(), node.op) == found.end();
+    if (!node.is_constant() && is_new && loop_function(*node.op) != nullptr) found.push_back(node.op);
+  }
+  return found;
+}
+
+bool is_same_flow(const FlowGraph& a, const FlowGraph& b) {
+  const auto text = [](FlowGraph flow) {
+    for (auto& [symbol, hint] : flow.hints) hint = 0;
+    return to_string(flow);
+  };
+  return text(a) == text(b);
+}
+
+bool is_same_loop(const Op& a, const Op& b) {
+  const LoopFunction* const x = loop_function(a);
+  const LoopFunction* const y = loop_function(b);
+  if (x == nullptr || y == nullptr) return false;
+  return x->name == y->name && x->done == y->done && x->written == y->written && x->given == y->given &&
+         (x->flow == y->flow || is_same_flow(*x->flow, *y->flow));
+}
+
+std::string loop_text(const Op& op) { return to_string(*loop_function(op)->flow); }
+
+}  // namespace kiln::jit

@@ -1,0 +1,252 @@
+// What an editor is told of a program, over a real conversation.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/editor/client.h"
+
+namespace kiln::editor::testing {
+namespace {
+
+const std::string kProgram = R"(import nn
+from optim import SGD
+## Two layers.
+## >>> mlp(ones(2, 784), ones(784, 128), ones(128, 10)).shape
+## (2, 10)
+fn mlp(x, w1, w2) {
+  h = relu(x @ w1)
+  return h @ w2
+}
+w1 = randn(784, 128)
+w2 = randn(128, 10)
+logits = mlp(randn(32, 784), w1, w2)
+)";
+
+// Gives the places of the texts that edits are for, with what they write: "6:2 layer".
+std::string shown(const Json& edits) {
+  std::string text;
+  for (const Json& each : edits) {
+    const Json& start = each.at("range").at("start");
+    text += start.at("line").dump() + ":" + start.at("character").dump() + " " +
+            each.at("newText").get<std::string>() + "\n";
+  }
+  return text;
+}
+
+std::string hover_text(Client& client, const std::string& uri, std::uint32_t line, std::uint32_t character) {
+  const Json hover = client.result("textDocument/hover", at(uri, line, character));
+  return hover.is_null() ? "" : hover.at("contents").at("value").get<std::string>();
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST_CASE("mistakes are published with their codes, notes and helps", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram);
+  CHECK(client.diagnostics(uri, 1).empty());
+  client.change(
+      uri, 2,
+      {{{"range", {{"start", {{"line", 6}, {"character", 15}}}, {"end", {{"line", 6}, {"character", 17}}}}},
+        {"text", "w2"}}});
+  const Json found = client.diagnostics(uri, 2);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].at("code") == "K0501");
+  CHECK(found[0].at("source") == "kiln");
+  CHECK(found[0].at("range").at("start").at("line") == 6);
+  CHECK(has(found[0].at("message"), "cannot multiply f32[32, 784] by f32[128, 10]"));
+  CHECK_FALSE(found[0].at("relatedInformation").empty());
+  // Its fix puts the text back.
+  const Json actions = client.result("textDocument/codeAction", {{"textDocument", {{"uri", uri}}},
+                                                                 {"range", found[0].at("range")},
+                                                                 {"context", {{"diagnostics", found}}}});
+  REQUIRE(actions.size() == 1);
+  CHECK(shown(actions[0].at("edit").at("changes").at(uri)) == "6:11 x @ w1\n");
+  client.change(uri, 3, {{{"text", "x = = 1\nreturn 2\ny = (\n"}}});
+  CHECK(client.diagnostics(uri, 3).size() == 2);
+  client.change(uri, 4, {{{"text", "x = reluu(ones(2))\n"}}});
+  const Json names = client.diagnostics(uri, 4);
+  REQUIRE(names.size() == 1);
+  CHECK(has(names[0].at("message"), "did you mean `relu`?"));
+  CHECK(client.leave() == 0);
+}
+
+TEST_CASE("hover tells types of variables and pages of functions", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram);
+  client.diagnostics(uri, 1);
+  CHECK(has(hover_text(client, uri, 6, 2), "h: f32[32, 128]"));
+  CHECK(has(hover_text(client, uri, 6, 11), "x: f32[32, 784]"));
+  CHECK(has(hover_text(client, uri, 5, 7), "parameter of `mlp`"));
+  CHECK(has(hover_text(client, uri, 11, 1), "logits: f32[32, 10]"));
+  CHECK(has(hover_text(client, uri, 11, 10), "fn mlp(x, w1, w2)"));
+  CHECK(has(hover_text(client, uri, 11, 10), "Two layers."));
+  CHECK(has(hover_text(client, uri, 6, 7), "relu"));
+  CHECK(has(hover_text(client, uri, 5, 0), "fn"));
+  CHECK(has(hover_text(client, uri, 0, 8), "module"));
+  CHECK(has(hover_text(client, uri, 1, 19), "SGD"));
+}
+
+TEST_CASE("completion knows variables, and puts shapes that fit first", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram);
+  client.diagnostics(uri, 1);
+  client.change(
+      uri, 2,
+      {{{"range", {{"start", {{"line", 12}, {"character", 0}}}, {"end", {{"line", 12}, {"character", 0}}}}},
+        {"text", "logits = randn(5, 784) @ "}}});
+  const Json fitting = client.result("textDocument/completion", at(uri, 12, 25)).at("items");
+  REQUIRE_FALSE(fitting.empty());
+  CHECK(fitting[0].at("label") == "w1");
+  client.change(
+      uri, 3,
+      {{{"range", {{"start", {{"line", 12}, {"character", 0}}}, {"end", {{"line", 12}, {"character", 25}}}}},
+        {"text", "logits.softm"}}});
+  const Json members = client.result("textDocument/completion", at(uri, 12, 12)).at("items");
+  REQUIRE_FALSE(members.empty());
+  CHECK(members[0].at("label") == "softmax");
+  const Json told = client.result("completionItem/resolve", members[0]);
+  CHECK(has(told.at("documentation").at("value"), "softmax("));
+}
+
+TEST_CASE("within a function its own variables are completed by their types", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram);
+  client.diagnostics(uri, 1);
+  client.change(
+      uri, 2,
+      {{{"range", {{"start", {{"line", 6}, {"character", 18}}}, {"end", {{"line", 6}, {"character", 18}}}}},
+        {"text", "\n  y = h @ "}}});
+  const Json fitting = client.result("textDocument/completion", at(uri, 7, 10)).at("items");
+  REQUIRE_FALSE(fitting.empty());
+  CHECK(fitting[0].at("label") == "w2");
+}
+
+TEST_CASE("signatures of calls are shown with the argument that is typed", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("a.kiln");
+  client.open(uri, "y = linspace(0, 1, ");
+  const Json help = client.result("textDocument/signatureHelp", at(uri, 0, 19));
+  REQUIRE_FALSE(help.is_null());
+  CHECK(has(help.at("signatures")[0].at("label"), "linspace("));
+  CHECK(help.at("activeParameter") == 2);
+}
+
+TEST_CASE("names are followed to where they are defined, also into the library", "[editor][features]") {
+  const auto state = std::filesystem::temp_directory_path() / "kiln_editor_test_state";
+  setenv("XDG_STATE_HOME", state.c_str(), 1);
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram + "layer = nn.Linear(3, 4)\n");
+  client.diagnostics(uri, 1);
+  const Json local = client.result("textDocument/definition", at(uri, 7, 9));
+  CHECK(local.at("range").at("start") == Json{{"line", 6}, {"character", 2}});
+  const Json function = client.result("textDocument/definition", at(uri, 11, 10));
+  CHECK(function.at("range").at("start") == Json{{"line", 5}, {"character", 3}});
+  const Json library = client.result("textDocument/definition", at(uri, 12, 12));
+  REQUIRE_FALSE(library.is_null());
+  const std::string path = library.at("uri").get<std::string>().substr(7);
+  std::ifstream file(path);
+  std::string line;
+  for (int k = 0; k <= library.at("range").at("start").at("line"); ++k) std::getline(file, line);
+  CHECK(has(line, "Linear"));
+  CHECK(client.result("textDocument/references", at(uri, 6, 2)).size() == 2);
+  CHECK(client.result("textDocument/documentHighlight", at(uri, 9, 0)).size() == 2);
+  std::filesystem::remove_all(state);
+}
+
+TEST_CASE("a new name is written wherever the variable is meant", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram + "again = mlp(x=ones(1, 784), w1=w1, w2=w2)\n");
+  const auto rename = [&](std::uint32_t line, std::uint32_t character, const std::string& name) {
+    return client.ask("textDocument/rename", at(uri, line, character, {{"newName", name}}));
+  };
+  CHECK(shown(rename(5, 10, "first").at("result").at("changes").at(uri)) ==
+        "5:10 first\n6:15 first\n12:28 first\n");
+  CHECK(shown(rename(9, 0, "weights").at("result").at("changes").at(uri)) ==
+        "9:0 weights\n11:29 weights\n12:31 weights\n");
+  CHECK(shown(rename(1, 18, "Descent").at("result").at("changes").at(uri)) == "1:18 SGD as Descent\n");
+  CHECK(rename(6, 2, "x").contains("error"));     // a parameter
+  CHECK(rename(6, 2, "relu").contains("error"));  // is called there
+  CHECK(rename(6, 2, "if").contains("error"));
+  CHECK(rename(6, 2, "a b").contains("error"));
+  CHECK(rename(6, 7, "mine").contains("error"));  // of the library
+  CHECK(client.result("textDocument/prepareRename", at(uri, 6, 2)).at("placeholder") == "h");
+}
+
+TEST_CASE("symbols, folds, colours, hints and lenses of a program", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram + "struct P {\n  x\n  fn norm(self) = self.x\n}\n@jit\nfn fast(x) = x * 2\n");
+  client.diagnostics(uri, 1);
+  const Json document = {{"textDocument", {{"uri", uri}}}};
+  const Json symbols = client.result("textDocument/documentSymbol", document);
+  REQUIRE(symbols.size() == 6);
+  CHECK(symbols[0].at("name") == "mlp");
+  CHECK(symbols[4].at("children").size() == 2);
+  CHECK(client.result("textDocument/foldingRange", document).size() >= 3);
+  const Json tokens = client.result("textDocument/semanticTokens/full", document).at("data");
+  CHECK(tokens.size() % 5 == 0);
+  CHECK(tokens.size() > 100);
+  const Json whole = {{"start", {{"line", 0}, {"character", 0}}}, {"end", {{"line", 99}, {"character", 0}}}};
+  const Json hints =
+      client.result("textDocument/inlayHint", {{"textDocument", {{"uri", uri}}}, {"range", whole}});
+  const auto hint_at = [&](int line, const std::string& label) {
+    return std::any_of(hints.begin(), hints.end(), [&](const Json& each) {
+      return each.at("position").at("line") == line && each.at("label") == label;
+    });
+  };
+  CHECK(hint_at(5, ": f32[32, 784]"));
+  CHECK(hint_at(6, ": f32[32, 128]"));
+  CHECK(hint_at(11, ": f32[32, 10]"));
+  const Json lenses = client.result("textDocument/codeLens", document);
+  REQUIRE(lenses.size() == 2);
+  CHECK(client.result("workspace/symbol", {{"query", "norm"}}).size() == 1);
+}
+
+TEST_CASE("types in a function follow the sizes that its signature names", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("sizes.kiln");
+  client.open(
+      uri,
+      "fn head(x: f32[b, t, 784], w: f32[784, d]) -> f32[b, t, d] {\n  h = x @ w\n  flat = h.reshape(-1, 2)\n"
+      "  last = cat([h, h], dim=1)\n  return h[:, 1:]\n}\n");
+  // Nothing is known against a function that is never called.
+  CHECK(client.diagnostics(uri, 1).empty());
+  CHECK(has(hover_text(client, uri, 0, 8), "x: f32[b, t, 784]"));
+  CHECK(has(hover_text(client, uri, 1, 2), "h: f32[b, t, d]"));
+  CHECK(has(hover_text(client, uri, 3, 2), "last: f32[b, 2*t, d]"));
+}
+
+TEST_CASE("a lens runs the examples of its function, and nothing else does", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("mlp.kiln");
+  client.open(uri, kProgram);
+  client.diagnostics(uri, 1);
+  const Json lenses = client.result("textDocument/codeLens", {{"textDocument", {{"uri", uri}}}});
+  REQUIRE(lenses.size() == 1);
+  CHECK(client.result("workspace/executeCommand", lenses[0].at("command")).is_null());
+  const Json told = client.notification("window/showMessage");
+  CHECK(told.at("type") == 3);
+  CHECK(has(told.at("message"), "the examples of `mlp`"));
+}
+
+TEST_CASE("formatting is one edit over what differs", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("a.kiln");
+  client.open(uri, "x = 1\ny=2\nz = 3\n");
+  const Json options = {{"textDocument", {{"uri", uri}}},
+                        {"options", {{"tabSize", 2}, {"insertSpaces", true}}}};
+  CHECK(shown(client.result("textDocument/formatting", options)) == "1:0 y = 2\n\n");
+  client.change(uri, 2, {{{"text", "x = = 1\n"}}});
+  CHECK(client.result("textDocument/formatting", options).empty());
+}
+
+}  // namespace
+}  // namespace kiln::editor::testing
