@@ -9,6 +9,7 @@
 #include "jit/flow/number_value.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_function.h"
+#include "tensor/autograd.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::capture {
@@ -99,6 +100,7 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
   for (const Input& each : flow.inputs) {
     if (each.kind == Input::Kind::Numbers) return std::nullopt;  // of which a node is given none
     const Value& v = *value_of(flow, each, frame, found);
+    if (v.is(Tag::Tensor) && requires_grad(v.tensor())) return std::nullopt;  // the node has no derivative
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
