@@ -52,9 +52,10 @@ def is_there(peer):
     return peer not in PEERS or PEERS[peer][2]()
 
 
-def commands_of(row):
+def commands_of(row, only):
     """The processes of a row in the order in which they run: peer, command, environment of its own."""
-    names = PROGRAMS[row] or sorted(path.stem for path in PUBLIC.glob("*.kiln") if path.stem != "harness")
+    all_names = PROGRAMS[row] or sorted(path.stem for path in PUBLIC.glob("*.kiln") if path.stem != "harness")
+    names = [name for name in all_names if only is None or name in only]
     return [
         (peer, command + [str(PUBLIC / f"{name}.{ending}")], {"OMP_NUM_THREADS": "1"} | environment)
         for name in names
@@ -72,9 +73,12 @@ def take_first_calls(rows):
 
 
 def summary(metrics):
-    """What the row `public` comes to, beside the best rival of each program."""
-    best = {name: min((times[peer], peer) for peer in RIVALS if peer in times) for name, times in metrics.items()}
-    ratios = {name: best[name][0] / times["kiln"] for name, times in metrics.items()}
+    """What the row `public` comes to, beside the best rival of each program that has one."""
+    rivals = {name: [(times[peer], peer) for peer in RIVALS if peer in times] for name, times in metrics.items()}
+    best = {name: min(there) for name, there in rivals.items() if there}
+    if not best:
+        return "no rival is installed"
+    ratios = {name: best[name][0] / metrics[name]["kiln"] for name in best}
     least = min(ratios, key=ratios.get)
     mean = statistics.geometric_mean(ratios.values())
     return f"best of {', '.join(RIVALS)} / kiln: {mean:.2f}, least {ratios[least]:.2f} ({least}, {best[least][1]})"

@@ -1,8 +1,11 @@
 # Where an installed Kiln lies: the program, with the language server, its compiler for the CPU, what draws its pictures and what opens Gloo and
-# MPI beside it, what runs its functions in ONNX Runtime, the library for other programs, in lib/kiln, its header in include/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
+# MPI beside it, what runs its functions in ONNX Runtime, its kernel for Jupyter, the library for other programs, in lib/kiln, its header in include/kiln, a link to it in bin, a manual page made of `kiln --help`, and completions for bash and zsh. A package is made by
 # scripts/package.
 include(GNUInstallDirs)
 install(TARGETS kiln kiln-language-server kiln_llvm kiln_raster kiln_gloo kiln_mpi kiln_functions kiln_ort libkiln RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+if(TARGET kiln-kernel)
+  install(TARGETS kiln-kernel RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/kiln)
+endif()
 install(CODE "
   file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   file(CREATE_LINK ../${CMAKE_INSTALL_LIBDIR}/kiln/kiln \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/kiln\" SYMBOLIC)

@@ -29,6 +29,17 @@ std::string documentation_text(std::string_view documentation) {
 
 }  // namespace
 
+Json markup_json(const std::string& markdown, bool reads_markdown) {
+  if (reads_markdown) return {{"kind", "markdown"}, {"value", markdown}};
+  std::string plain;
+  for (std::string_view line : repl::lines_of(markdown)) {
+    if (line.starts_with("```")) continue;
+    const bool is_kind = line.size() > 2 && line.front() == '*' && line.back() == '*';
+    plain += std::string(is_kind ? line.substr(1, line.size() - 2) : line) + "\n";
+  }
+  return {{"kind", "plaintext"}, {"value", plain}};
+}
+
 std::string code_block(std::string_view code) {
   return "```kiln\n" + std::string(repl::trim(code)) + "\n```\n";
 }

@@ -67,9 +67,10 @@ class Program::LocalsInSession {
 
 Json Program::check(const std::string& name, const std::string& text, const std::string& path) {
   checked_ = std::make_unique<Analysis>(name, text);
-  const auto found =
-      interp::check::check_within(session_.interpreter(), name, text, path,
-                                  [&](lang::Span place, const Value& value) { see(name, place, value); });
+  const auto found = interp::check::check_within(
+      session_.interpreter(), name, text, path,
+      [&](lang::Span place, const Value& value) { see(name, place, value); },
+      [&](const interp::check::SupposedCall* call) { call_ = call; });
   Json mistakes = Json::array();
   for (const lang::Diagnostic& each : found) {
     if (const auto mistake = mistake_of(each, name)) mistakes.push_back(to_json(*mistake));
@@ -79,10 +80,12 @@ Json Program::check(const std::string& name, const std::string& text, const std:
 
 void Program::see(const std::string& name, lang::Span place, const Value& value) {
   if (place.file->name() != name) return;
-  Sighting& sighting = seen_[{place.begin, place.end}];
+  const lang::FunctionExpr* const supposed = call_ == nullptr ? nullptr : call_->function;
+  if (supposed != nullptr && (place.begin < supposed->span.begin || place.end > supposed->span.end)) return;
+  Sighting& sighting = (supposed == nullptr ? seen_ : supposed_)[{place.begin, place.end}];
   if (++sighting.visits > kMostVisits) return;
   try {
-    std::string type = type_text(value);
+    std::string type = supposed == nullptr ? type_text(value) : type_text(value, *call_);
     sighting.type = sighting.visits == 1 ? std::move(type) : joined_types(sighting.type, type);
     sighting.value = value;
   } catch (const interp::Unknowable&) {
@@ -113,9 +116,11 @@ class Program::Targets final : public lang::Walker {
 };
 
 std::vector<TypedPlace> Program::types() {
-  Targets(seen_).walk(*checked_->main().body);
+  auto all = supposed_;
+  all.insert(seen_.begin(), seen_.end());
+  Targets(all).walk(*checked_->main().body);
   std::vector<TypedPlace> places;
-  for (const auto& [place, sighting] : seen_) {
+  for (const auto& [place, sighting] : all) {
     if (!sighting.type.empty() && !has_page(sighting.value))
       places.push_back({place.first, place.second, sighting.type});
   }

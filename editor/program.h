@@ -11,6 +11,7 @@
 #include "editor/analysis.h"
 #include "editor/known_types.h"
 #include "editor/worker.h"
+#include "interpreter/check/seen.h"
 #include "repl/session.h"
 
 namespace kiln::editor {
@@ -54,6 +55,9 @@ class Program {
   repl::Session& session_;
   std::unique_ptr<Analysis> checked_;  // the text that was checked
   std::map<std::pair<std::uint32_t, std::uint32_t>, Sighting> seen_;
+  // In calls for all sizes: within the functions that name them these tell more.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Sighting> supposed_;
+  const interp::check::SupposedCall* call_ = nullptr;  // that is supposed now
 };
 
 }  // namespace kiln::editor

@@ -24,6 +24,10 @@ Json at_path(const Json& json, std::initializer_list<const char*> path) {
 
 bool is_true(const Json& json) { return json.is_boolean() && json.get<bool>(); }
 
+bool has_markdown(const Json& formats) {
+  return formats.is_array() && std::find(formats.begin(), formats.end(), "markdown") != formats.end();
+}
+
 // The first that we know of those that the editor prefers.
 Encoding chosen_encoding(const Json& offered) {
   if (!offered.is_array()) return Encoding::Utf16;
@@ -40,8 +44,10 @@ ClientInfo client_info(const Json& params) {
   ClientInfo client;
   client.encoding = chosen_encoding(at_path(capabilities, {"general", "positionEncodings"}));
   client.refreshes_hints = is_true(at_path(capabilities, {"workspace", "inlayHint", "refreshSupport"}));
-  client.refreshes_lenses = is_true(at_path(capabilities, {"workspace", "codeLens", "refreshSupport"}));
-  client.shows_progress = is_true(at_path(capabilities, {"window", "workDoneProgress"}));
+  client.reads_markdown_in_hover =
+      has_markdown(at_path(capabilities, {"textDocument", "hover", "contentFormat"}));
+  client.reads_markdown_in_completion = has_markdown(
+      at_path(capabilities, {"textDocument", "completion", "completionItem", "documentationFormat"}));
   const Json folders = at_path(params, {"workspaceFolders"});
   if (folders.is_array()) {
     for (const Json& each : folders) client.folders.push_back(path_of_uri(each.at("uri").get<std::string>()));
@@ -56,8 +62,7 @@ ClientInfo client_info(const Json& params) {
 
 Server::Server(Send send)
     : send_(std::move(send)),
-      workspace_([this](Document& document) { publish(document); },
-                 [this](Document& document) { refresh(document); }) {}
+      workspace_([this](Document& document) { publish(document); }, [this](Document&) { refresh(); }) {}
 
 void Server::receive(const std::string& text) {
   const Json message = Json::parse(text, nullptr, false);
@@ -177,9 +182,8 @@ void Server::publish(Document& document) {
          {{"uri", document.uri()}, {"version", document.version()}, {"diagnostics", std::move(all)}});
 }
 
-void Server::refresh(const Document&) {
+void Server::refresh() {
   if (client_.refreshes_hints) ask_client("workspace/inlayHint/refresh");
-  if (client_.refreshes_lenses) ask_client("workspace/codeLens/refresh");
 }
 
 void Server::ask_client(std::string_view method) {

@@ -17,8 +17,8 @@ namespace kiln::editor {
 struct ClientInfo {
   Encoding encoding = Encoding::Utf16;
   bool refreshes_hints = false;
-  bool refreshes_lenses = false;
-  bool shows_progress = false;
+  bool reads_markdown_in_hover = false;
+  bool reads_markdown_in_completion = false;
   std::vector<std::string> folders;  // that it has open
 };
 
@@ -69,7 +69,7 @@ class Server {
   void send_error(const Json& id, int code, std::string message);
   void ask_client(std::string_view method);
   void publish(Document& document);
-  void refresh(const Document& document);
+  void refresh();
 
   Send send_;
   Workspace workspace_;

@@ -1,7 +1,11 @@
 #include "editor/type_text.h"
 
+#include <cstdlib>
+#include <map>
 #include <string_view>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace kiln::editor {
 namespace {
@@ -27,6 +31,22 @@ bool take_apart(std::string_view type, std::string_view& dtype, std::string_view
   return true;
 }
 
+// What a size follows from, "b", "2*d", "b*t", "t - 1"; the number itself when it is none of these.
+std::string size_text(std::int64_t size, const std::map<std::int64_t, std::string>& names) {
+  constexpr std::int64_t kMostTimes = 4096, kMostApart = 16;
+  const auto known = names.find(size);
+  if (known != names.end()) return known->second;
+  for (const auto& [number, name] : names) {
+    const std::int64_t times = size / number, apart = size - number;
+    const auto other = names.find(times);
+    if (size % number == 0 && other != names.end()) return name + "*" + other->second;
+    if (size > 0 && size % number == 0 && times <= kMostTimes) return std::to_string(times) + "*" + name;
+    if (apart != 0 && std::abs(apart) <= kMostApart)
+      return name + (apart > 0 ? " + " : " - ") + std::to_string(std::abs(apart));
+  }
+  return size >= names.begin()->first ? "_" : std::to_string(size);
+}
+
 std::string joined_tensors(std::string_view dtype, std::string_view a, std::string_view b) {
   const std::vector<std::string_view> left = split(a, ", "), right = split(b, ", ");
   if (left.size() != right.size() || a.empty() != b.empty()) return std::string(dtype) + "[...]";
@@ -39,6 +59,15 @@ std::string joined_tensors(std::string_view dtype, std::string_view a, std::stri
 }  // namespace
 
 std::string type_text(const interp::Value& value) { return interp::describe(value); }
+
+std::string type_text(const interp::Value& value, const interp::check::SupposedCall& call) {
+  if (!value.is(interp::Tag::Tensor)) return type_text(value);
+  const kiln::Tensor& tensor = value.tensor();
+  std::string sizes;
+  for (const kiln::Dim size : tensor.sizes())
+    sizes += (sizes.empty() ? "" : ", ") + size_text(static_cast<std::int64_t>(size), call.sizes);
+  return std::string(kiln::name(tensor.dtype())) + "[" + sizes + "]";
+}
 
 std::string joined_types(const std::string& a, const std::string& b) {
   if (a == b || a.empty()) return a;

@@ -102,8 +102,14 @@ KILN_API kiln_error* kiln_lookup(kiln_session* session, const char* name, kiln_v
 KILN_API void kiln_interrupt(void);
 /* From now on this signal interrupts what the session runs in the thread that calls this function, as Ctrl-C
  * does at the prompt: for the time of each such call the library's handler stands in front of the one that is
- * there, which is called as well. 0: no signal. */
+ * there, which is called as well. That is two calls of the system for each; a program that waits for signals
+ * elsewhere calls kiln_interrupt instead. 0: no signal. */
 KILN_API kiln_error* kiln_watch_signal(kiln_session* session, int signal_number);
+
+/* From now on a thread of the library reads bytes from a pipe and interrupts the call that runs at each that
+ * is `signal_number`, until the other end is closed: what a handler of the program writes there, as Python's
+ * do (signal.set_wakeup_fd), so that calls pay nothing for it. The library closes `pipe` then. */
+KILN_API kiln_error* kiln_watch_pipe(int pipe, int signal_number);
 
 /* ---- Values ---- */
 
@@ -173,7 +179,7 @@ enum { KILN_VALUE = 100, KILN_DLPACK = 101, KILN_DLPACK_VERSIONED = 102 }; /* fu
 enum { KILN_READ_ONLY = 1 }; /* of the elements of a DLPack tensor */
 
 /* The value of an argument. What it is made of becomes the library's in any case, also after an error. */
-KILN_API kiln_error *kiln_value_new(const kiln_argument *argument, kiln_value **value);
+KILN_API kiln_error* kiln_value_new(const kiln_argument* argument, kiln_value** value);
 /* Calls a function as kiln_call does. Arguments of DLPack become the library's in any case, also after an
  * error. `result` gets a none, bool, int or float in place, and of every other kind a new handle. */
 KILN_API kiln_error* kiln_invoke(kiln_session* session, const kiln_value* function,

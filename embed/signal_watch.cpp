@@ -22,24 +22,25 @@ bool is_own(const struct sigaction& action) {
 
 }  // namespace
 
+// One call of the system at each end, which is most of what a short call of a program takes.
 SignalWatch::SignalWatch(int signal_number) : signal_number_(signal_number) {
-  struct sigaction now{};
-  if (sigaction(signal_number, nullptr, &now) != 0) return;
-  if ((now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN) return;
-  replaced = now;
   struct sigaction own{};
   own.sa_sigaction = on_signal;
-  own.sa_flags = SA_SIGINFO | (now.sa_flags & SA_ONSTACK);  // what waits in the system is woken
-  own.sa_mask = now.sa_mask;
-  watches_ = sigaction(signal_number, &own, nullptr) == 0;
+  own.sa_flags = SA_SIGINFO;  // what waits in the system is woken
+  sigemptyset(&own.sa_mask);
+  watches_ = sigaction(signal_number, &own, &replaced) == 0;
+  const bool is_ignored = (replaced.sa_flags & SA_SIGINFO) == 0 && replaced.sa_handler == SIG_IGN;
+  if (!watches_ || !is_ignored) return;
+  sigaction(signal_number, &replaced, nullptr);
+  watches_ = false;
 }
 
 SignalWatch::~SignalWatch() {
   if (!watches_) return;
   struct sigaction now{};
+  sigaction(signal_number_, &replaced, &now);
   // A program that put a handler of its own there keeps it.
-  if (sigaction(signal_number_, nullptr, &now) == 0 && is_own(now))
-    sigaction(signal_number_, &replaced, nullptr);
+  if (!is_own(now)) sigaction(signal_number_, &now, nullptr);
 }
 
 }  // namespace kiln::embed

@@ -12,22 +12,28 @@
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/host/rank_job.h"
+#include "interpreter/profile.h"
+#include "interpreter/vm/profile_run.h"
 #include "jit/pipeline/code_cache.h"
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
 #include "repl/init_file.h"
 #include "repl/interrupt.h"
+#include "repl/jupyter.h"
 #include "repl/kept_settings.h"
 #include "repl/options.h"
 #include "repl/paths.h"
 #include "repl/prompt.h"
 #include "repl/rank_session.h"
+#include "repl/report.h"
 #include "repl/run_ranks.h"
 #include "repl/session.h"
+#include "repl/start.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
 #include "repl/version.h"
+#include "repl/write_text.h"
 #include "tensor/code_store.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/detached_call.h"
@@ -59,14 +65,6 @@ int complain(const UsageError& error) {
   if (!error.help.empty()) to_stderr("help: " + error.help + "\n");
   to_stderr("`kiln --help` shows what there is\n");
   return kExitUsage;
-}
-
-// A build for one kind of processor may have been carried to another.
-void check_processor() {
-  const std::string_view missing = cpu::missing_isa();
-  if (missing.empty()) return;
-  throw UsageError{"this build is for processors with " + std::string(missing) + ", which this one is not",
-                   "`scripts/build release` builds for this machine, `scripts/build bundle` for every one"};
 }
 
 void apply_settings(const CommandLine& line) {
@@ -112,11 +110,14 @@ std::vector<std::string_view> given_settings(const CommandLine& line) {
 // A word that is no file may be a tool with a slip in it.
 void suggest_tool(const CommandLine& line) {
   if (access(line.script.c_str(), F_OK) == 0) return;
-  const std::string_view near = lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "lsp"});
+  const std::string_view near =
+      lang::nearest(line.script, {"run", "fmt", "check", "test", "explain", "jupyter", "lsp"});
   if (!near.empty())
     throw UsageError{"there is no file `" + line.script + "`",
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
+
+constexpr const char* kBuildText = "<build>";  // the program of `kiln build`
 
 std::string quoted(const std::string& text) {
   std::string made = "\"";
@@ -129,15 +130,36 @@ std::string model_program(const std::string& path) {
   return "from onnx_command import run_file\nrun_file(" + quoted(path) + ", args)\n";
 }
 
-// Runs the program, then what makes a library of its function.
+bool is_of_program(const lang::Span& place) {
+  return place && !place.file->is_library() && place.file->name() != kBuildText;
+}
+
+// Runs the program, then what makes a library of its function. Of errors the places in the program are told.
 Result build_library(Session& session, const CommandLine& line) {
   suggest_tool(line);
   Result ran = session.eval_script(line.script);
   if (ran.status != Status::Done) return ran;
-  return session.eval_program("<build>",
-                              "import build_command\nbuild_command.build_library(" + quoted(line.entry) +
-                                  ", " + line.entry + ", " + quoted(line.script) + ", args)\n",
-                              false);
+  try {
+    session.interpreter().run(kBuildText, "import build_command\nbuild_command.build_library(" +
+                                              quoted(line.entry) + ", " + line.entry + ", " +
+                                              quoted(line.script) + ", args)\n");
+  } catch (lang::UserError& error) {
+    lang::Diagnostic& told = error.diagnostic();
+    std::erase_if(told.labels, [](const lang::Label& each) { return !is_of_program(each.span); });
+    std::erase_if(told.trace, [](const lang::Frame& each) { return !is_of_program(each.span); });
+    throw;
+  }
+  return ran;
+}
+
+// Runs the program, and tells of what it compiled, also where it failed.
+Result write_report(Session& session, const CommandLine& line) {
+  suggest_tool(line);
+  Result ran = session.eval_script(line.script);
+  if (ran.exit_code == kExitUsage) return ran;
+  write_text(line.output, report_page(session.interpreter(), line.script));
+  to_stdout("wrote " + line.output + "\n");
+  return ran;
 }
 
 Result run_program(Session& session, const CommandLine& line) {
@@ -145,9 +167,20 @@ Result run_program(Session& session, const CommandLine& line) {
     return session.eval_program("<model>", model_program(line.script), false);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
   if (line.mode == Mode::Build) return build_library(session, line);
+  if (line.mode == Mode::Report) return write_report(session, line);
   if (line.script == "-") return session.eval_program("<stdin>", read_text("-"), false);
   suggest_tool(line);
   return session.eval_script(line.script);
+}
+
+// Writes what time went to where that is asked for, also of a program that failed.
+Result run_traced(Session& session, const CommandLine& line) {
+  if (line.trace.empty()) return run_program(session, line);
+  Result result;
+  const interp::Profile profile =
+      interp::profile_run(session.interpreter(), [&] { result = run_program(session, line); });
+  write_text(line.trace, interp::trace_text(profile.events));
+  return result;
 }
 
 int run_session(const CommandLine& line) {
@@ -155,8 +188,7 @@ int run_session(const CommandLine& line) {
   const bool prompt = line.mode == Mode::Prompt || line.prompt_after;
   watch_interrupts(prompt && terminal ? SecondInterrupt::Tell : SecondInterrupt::Leave);
   interp::set_checking(line.check);
-  jit::use_code_cache({kernel_folder, jit::kCodeCacheBytes});
-  use_code_store({jit::cached_code, jit::keep_code});
+  use_kept_kernels();
   Session::Options options = session_options(line, prompt && terminal);
   RankErrors errors(options.err);
   if (dist::launcher_link() != nullptr && !prompt)
@@ -167,7 +199,7 @@ int run_session(const CommandLine& line) {
   session.settings().apply(session, given_settings(line));
   if (prompt && !line.no_init) run_init_file(session);
   if (line.mode != Mode::Prompt) {
-    const Result result = run_program(session, line);
+    const Result result = run_traced(session, line);
     errors.finish(result.exit_code != kExitDone);
     if (result.status == Status::Interrupted && !line.prompt_after) leaving.emplace();
     const bool differs = result.exit_code == kExitDone && interp::differences_found() > 0;
@@ -205,6 +237,7 @@ int run(const CommandLine& line) {
     case Mode::Script:
     case Mode::Code:
     case Mode::Build:
+    case Mode::Report:
       break;
   }
   const RankConnection connection(line);
@@ -257,6 +290,7 @@ int main(int argc, char** argv) {
   CommandLine line;
   try {
     check_processor();
+    if (argc > 1 && std::string_view(argv[1]) == "jupyter") run_jupyter({argv + 2, argv + argc});
     line = parse_command_line(arguments_of(argc, argv));
     apply_settings(line);
     return leave(run(line));

@@ -26,7 +26,7 @@ void add_code(CommandLine& line, std::string_view code) {
   line.code += code;
 }
 
-constexpr std::array<Option, 13> kOptions{{
+constexpr std::array<Option, 14> kOptions{{
     {"-e", "code", "run the code; the last expression's value is printed", add_code},
     {"-i", "", "go on at the prompt after the file or the code",
      [](CommandLine& line, std::string_view) { line.prompt_after = true; }},
@@ -46,6 +46,8 @@ constexpr std::array<Option, 13> kOptions{{
      [](CommandLine& line, std::string_view) { line.json = true; }},
     {"--check", "", "run compiled calls beside the interpreter; with fmt: only list files that would change",
      [](CommandLine& line, std::string_view) { line.check = true; }},
+    {"--trace", "file", "write what the program's time goes to, as a trace that Perfetto opens",
+     [](CommandLine& line, std::string_view value) { line.trace = value; }},
     {"--version", "", "print the version",
      [](CommandLine& line, std::string_view) { line.mode = Mode::Version; }},
     {"--help", "", "print this", [](CommandLine& line, std::string_view) { line.mode = Mode::Help; }},
@@ -56,8 +58,9 @@ struct Tool {
   std::string_view name;
   Mode mode;
 };
-constexpr std::array<Tool, 7> kTools{{{"run", Mode::Run},
+constexpr std::array<Tool, 8> kTools{{{"run", Mode::Run},
                                       {"build", Mode::Build},
+                                      {"report", Mode::Report},
                                       {"fmt", Mode::Format},
                                       {"check", Mode::Check},
                                       {"test", Mode::Test},
@@ -91,6 +94,7 @@ class Reader {
     // Editors add words of their own, as `--stdio`.
     if (line_.mode == Mode::LanguageServer) return std::move(line_);
     if (line_.mode == Mode::Build) return build_line();
+    if (line_.mode == Mode::Report) return report_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
@@ -142,6 +146,22 @@ class Reader {
     rest.erase(option, option + 2);
     return std::move(line_);
   }
+  // `-o page.html` before the program; behind it are the program's arguments.
+  CommandLine report_line() {
+    line_ = run_line();
+    if (line_.mode == Mode::Help) return std::move(line_);
+    std::vector<std::string>& rest = line_.arguments;
+    line_.output = "report.html";
+    if (rest.size() > 1 && rest[0] == "-o") {
+      line_.output = rest[1];
+      rest.erase(rest.begin(), rest.begin() + 2);
+    }
+    if (rest.empty() || is_option(rest.front()))
+      throw UsageError{"`kiln report` needs a program", "`kiln report -o page.html f.kiln`"};
+    line_.script = rest.front();
+    rest.erase(rest.begin());
+    return std::move(line_);
+  }
   static bool is_name(std::string_view text) {
     const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
     return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
@@ -189,6 +209,9 @@ class Reader {
     if (line_.check && !tool_.empty() && tool_ != "fmt")
       throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
                        {}};
+    const bool is_program = line_.mode == Mode::Script || line_.mode == Mode::Code;
+    if (!line_.trace.empty() && !is_program && !stopped)
+      throw UsageError{"`--trace` goes with programs", "`kiln --trace trace.json f.kiln`"};
     if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
                        interp::capture::known_backends()};
@@ -213,10 +236,12 @@ std::string usage_text() {
       "kiln [options] -              run a program from standard input\n"
       "kiln [options] -e code        run code\n"
       "kiln run -n 4 file args…      run a program, or without a file the prompt, as ranks of one job\n"
-      "kiln build file --entry f --shape 'f32[8, 16]' -o f.so f.h\n"
-      "                              compile a function for tensors of these types to a shared object for C\n"
+      "kiln build file --entry f     compile a function to a shared object and a header for C:\n"
+      "                              --shape 'f32[8, 16]' for each argument, -o f.so f.h\n"
+      "kiln report [-o page.html] f  run a program, and write a page of what was compiled of it, and why\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"
+      "kiln jupyter install          make Kiln known to Jupyter; `kiln jupyter` lists what else there is\n"
       "kiln test files               run `>>>` examples and functions named test_…\n"
       "                              a folder stands for the .kiln files below it: hidden folders are passed "
       "over,\n"

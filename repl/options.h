@@ -9,13 +9,14 @@
 
 namespace kiln::repl {
 
-enum class Mode { Prompt, Run, Script, Code, Build, Format, Check, Test, Explain, LanguageServer, Version, Help };
+enum class Mode { Prompt, Run, Script, Code, Build, Report, Format, Check, Test, Explain, LanguageServer, Version, Help };
 
 struct CommandLine {
   Mode mode = Mode::Prompt;
   std::string script;                  // "-" is standard input
   std::string code;                    // of all `-e`, a line each
   std::string entry;                   // of build: the function
+  std::string output;                  // of report: the page
   std::vector<std::string> files;      // of fmt, check, test; of explain the code
   std::vector<std::string> arguments;  // the program's `args`
   bool prompt_after = false;           // -i
@@ -23,6 +24,7 @@ struct CommandLine {
   bool no_color = false;
   bool json = false;
   bool no_init = false;
+  std::string trace;  // where to write what time went to; empty: nowhere
   std::string device;
   std::string threads;
   std::string backend;

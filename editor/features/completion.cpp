@@ -3,6 +3,7 @@
 #include <string>
 
 #include "editor/features.h"
+#include "editor/page_text.h"
 #include "editor/places.h"
 
 namespace kiln::editor {
@@ -78,17 +79,23 @@ void complete(Server& server, const Json& params, const Reply& reply) {
       });
 }
 
+// An editor that reads no Markdown may read plain text alone.
+Json documentation_json(const std::string& page, bool reads_markdown) {
+  Json content = markup_json(page, reads_markdown);
+  return reads_markdown ? content : content.at("value");
+}
+
 // Adds its documentation to an item that the editor shows.
 void resolve(Server& server, const Json& params, const Reply& reply) {
   if (!params.contains("data")) return reply(params);
   Document* const document = server.workspace().find(params["data"].at("uri"));
-  server.workspace().ask(document, {{"ask", "page"}, {"names", {params["data"].at("name")}}},
-                         [reply, item = params](const Json& page) {
-                           Json told = item;
-                           if (!page.is_null())
-                             told["documentation"] = {{"kind", "markdown"}, {"value", page.at("text")}};
-                           reply(std::move(told));
-                         });
+  server.workspace().ask(
+      document, {{"ask", "page"}, {"names", {params["data"].at("name")}}},
+      [reply, item = params, markdown = server.client().reads_markdown_in_completion](const Json& page) {
+        Json told = item;
+        if (!page.is_null()) told["documentation"] = documentation_json(page.at("text"), markdown);
+        reply(std::move(told));
+      });
 }
 
 constexpr std::array<Feature, 2> kFeatures{

@@ -11,12 +11,9 @@
 namespace kiln::editor {
 namespace {
 
-Json markup(std::string text) { return {{"contents", {{"kind", "markdown"}, {"value", std::move(text)}}}}; }
-
-Json hover_json(const Document& document, Encoding encoding, lang::Span place, std::string text) {
-  Json hover = markup(std::move(text));
-  hover["range"] = range_json(document.text(), place, encoding);
-  return hover;
+Json hover_json(const Server& server, const Document& document, lang::Span place, const std::string& text) {
+  return {{"contents", markup_json(text, server.client().reads_markdown_in_hover)},
+          {"range", range_json(document.text(), place, server.client().encoding)}};
 }
 
 // ---- Hover ----
@@ -48,16 +45,17 @@ const Occurrence& occurrence_at(const Symbol& symbol, std::size_t offset) {
 }
 
 // Asks for the page of the first name that has one; `otherwise` is told without one, "" of nothing.
-void ask_page(Server& server, Document& document, Json names, lang::Span place, std::string otherwise,
+void ask_page(Server& server, Document& document, Json names, lang::Span place, const std::string& otherwise,
               const Reply& reply) {
-  const Json range = range_json(document.text(), place, server.client().encoding);
+  Json hover = hover_json(server, document, place, otherwise);
+  const bool has_other = !otherwise.empty();
+  const bool reads_markdown = server.client().reads_markdown_in_hover;
   server.workspace().ask(&document, {{"ask", "page"}, {"names", std::move(names)}},
-                         [reply, range, otherwise = std::move(otherwise)](const Json& page) {
-                           if (page.is_null() && otherwise.empty()) return reply(Json());
-                           Json hover =
-                               markup(page.is_null() ? otherwise : page.at("text").get<std::string>());
-                           hover["range"] = range;
-                           reply(std::move(hover));
+                         [reply, hover = std::move(hover), has_other, reads_markdown](const Json& page) {
+                           if (page.is_null()) return reply(has_other ? hover : Json());
+                           Json told = hover;
+                           told["contents"] = markup_json(page.at("text"), reads_markdown);
+                           reply(std::move(told));
                          });
 }
 
@@ -70,9 +68,9 @@ void hover_symbol(Server& server, Document& document, const Symbol& symbol, std:
                         symbol.kind == SymbolKind::Size;
   const bool is_imported = symbol.definition != nullptr && symbol.definition->kind == lang::StmtKind::Import;
   if (symbol.is_defined() && (is_value || symbol.function != nullptr) && !is_imported)
-    return reply(hover_json(document, server.client().encoding, place, std::move(text)));
+    return reply(hover_json(server, document, place, text));
   if (!symbol.is_defined()) text = code_block(symbol.name);
-  ask_page(server, document, {symbol.name}, place, std::move(text), reply);
+  ask_page(server, document, {symbol.name}, place, text, reply);
 }
 
 // Of names that are declared but are no variables: methods, fields; "" elsewhere.
@@ -109,9 +107,8 @@ void hover(Server& server, const Json& params, const Reply& reply) {
     return hover_symbol(server, document, *symbol, offset, reply);
   const lang::Span token = token_at(analysis, offset);
   if (token.text().empty()) return reply(Json());
-  std::string declared = declared_text(outline(analysis), offset);
-  if (!declared.empty())
-    return reply(hover_json(document, server.client().encoding, token, std::move(declared)));
+  const std::string declared = declared_text(outline(analysis), offset);
+  if (!declared.empty()) return reply(hover_json(server, document, token, declared));
   const bool is_name = lang::classify(token.text()).front().kind == lang::TokenClass::Name;
   ask_page(server, document, {token.text()}, token, is_name ? argument_text(document, token) : "", reply);
 }

@@ -82,6 +82,8 @@ struct HotLoop {
   std::vector<std::string> forms{};  // in which it runs as a flow graph: "machine code"
   std::int64_t runs = 0;             // of flow graphs
   std::vector<LoopExit> exits{};     // of flow graphs
+  std::int64_t kept_bytes = 0;       // for backward, by those that record gradients
+  std::int64_t kept_iterations = 0;  // of these
   bool is_pending = false;           // machine code of a flow graph is being made
   std::string no_flow{};  // why it runs as no flow graph, or not for other types; empty: none is known
 };

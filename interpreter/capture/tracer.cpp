@@ -156,12 +156,12 @@ bool Tracer::before_instruction() {
   return true;
 }
 
-// Does the loop whose body begins here run as a flow graph? Not where its gradients are recorded.
+// Does the loop whose body begins here run as a flow graph?
 bool Tracer::runs_as_flow(const Frame& frame, std::size_t pc) const {
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, pc);
   return place != nullptr && place->ends_entries() && levels::top == &recorder_ &&
          allows_flows(base_->code->compiled->options) &&
-         !(records_gradients_ && place->requires_gradients(frame));
+         (!records_gradients_ || place->records() || !place->requires_gradients(frame));
 }
 
 // Follows the begins and iterations of loops. False when capture ends because of one.

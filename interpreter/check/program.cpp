@@ -1,8 +1,10 @@
 #include "interpreter/check/program.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "interpreter/check/machine.h"
+#include "interpreter/check/supposed.h"
 #include "interpreter/check/types_only.h"
 #include "interpreter/shadow.h"
 #include "interpreter/values/unknown.h"
@@ -57,14 +59,9 @@ Value argument_for(const CodeParameter& parameter) {
   return Value(kiln::Tensor::without_elements(sizes, *dtype, {}));
 }
 
-void call_unknown(Interpreter& interpreter, Machine& machine, const Value& function) {
-  const Code& code = *function.as<Function>().code;
-  std::vector<Value> arguments;
-  for (const CodeParameter& parameter : code.parameters) {
-    if (parameter.kind != lang::Parameter::Kind::Normal) return;  // how many there are is unknown
-    if (parameter.keyword_only || parameter.has_default) break;
-    arguments.push_back(argument_for(parameter));
-  }
+// The call is none that the program makes.
+void call_supposed(Interpreter& interpreter, Machine& machine, const Value& function,
+                   const std::vector<Value>& arguments) {
   machine.begin_supposed();
   try {
     interpreter.call(function, arguments);
@@ -73,23 +70,51 @@ void call_unknown(Interpreter& interpreter, Machine& machine, const Value& funct
   }
 }
 
+void call_unknown(Interpreter& interpreter, Machine& machine, const Value& function) {
+  const Code& code = *function.as<Function>().code;
+  std::vector<Value> arguments;
+  for (const CodeParameter& parameter : code.parameters) {
+    if (parameter.kind != lang::Parameter::Kind::Normal) return;  // how many there are is unknown
+    if (parameter.keyword_only || parameter.has_default) break;
+    arguments.push_back(argument_for(parameter));
+  }
+  call_supposed(interpreter, machine, function, arguments);
+}
+
 bool stands_before(const lang::Diagnostic& a, const lang::Diagnostic& b) {
   const lang::Span x = a.user_place(), y = b.user_place();
   return std::pair(x.file->name(), x.begin) < std::pair(y.file->name(), y.begin);
 }
 
-// Functions of the program that its run did not come to.
-void check_uncalled(Interpreter& interpreter, Machine& machine) {
-  std::vector<Value> functions;
-  for (const Value& slot : std::vector<Value>(interpreter.main().slots)) {
+// Those of the program itself, and methods of its structs.
+std::vector<Value> functions_of(Module& module) {
+  std::vector<Value> functions, own;
+  for (const Value& slot : std::vector<Value>(module.slots)) {
     const Value each = called_by(slot);
     if (each.is(Tag::Function)) functions.push_back(each);
     if (!each.is(Tag::StructType)) continue;
     for (const auto& [name, method] : each.as<StructType>().methods) functions.push_back(method);
   }
-  for (const Value& function : functions) {
-    if (!function.is(Tag::Function) || function.as<Function>().code->file->is_library()) continue;
+  std::copy_if(functions.begin(), functions.end(), std::back_inserter(own), [](const Value& each) {
+    return each.is(Tag::Function) && !each.as<Function>().code->file->is_library();
+  });
+  return own;
+}
+
+// Functions that the program's run did not come to.
+void check_uncalled(Interpreter& interpreter, Machine& machine) {
+  for (const Value& function : functions_of(interpreter.main())) {
     if (!machine.has_entered(*function.as<Function>().code)) call_unknown(interpreter, machine, function);
+  }
+}
+
+void suppose_sizes(Interpreter& interpreter, Machine& machine, const Supposes& supposes) {
+  for (const Value& function : functions_of(interpreter.main())) {
+    const auto supposed = supposed_arguments(*function.as<Function>().code);
+    if (!supposed) continue;
+    supposes(&supposed->call);
+    call_supposed(interpreter, machine, function, supposed->values);
+    supposes(nullptr);
   }
 }
 
@@ -102,8 +127,8 @@ void forget_unknown_variables(Module& module) {
 }  // namespace
 
 std::vector<lang::Diagnostic> check_within(Interpreter& interpreter, const std::string& name,
-                                           const std::string& text, const std::string& path,
-                                           const Seen& seen) {
+                                           const std::string& text, const std::string& path, const Seen& seen,
+                                           const Supposes& supposes) {
   const shadow::Check here;
   bool can_run = false;
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
@@ -127,8 +152,9 @@ std::vector<lang::Diagnostic> check_within(Interpreter& interpreter, const std::
       if (interpreter.main().find(each.place().text()) == nullptr) machine.add(std::move(each));
     }
   }
-  forget_unknown_variables(interpreter.main());
   std::vector<lang::Diagnostic> found = machine.found();
+  if (can_run && supposes) suppose_sizes(interpreter, machine, supposes);
+  forget_unknown_variables(interpreter.main());
   std::stable_sort(found.begin(), found.end(), stands_before);
   return found;
 }

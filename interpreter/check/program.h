@@ -26,8 +26,9 @@ Checked check_program(const std::string& name, const std::string& text, const st
 // The same within an interpreter that has run nothing yet and compiles nothing by itself (`hot_after` below
 // 0), for editors: its main module holds afterwards what the variables of the program came to, tensors
 // without elements; a variable whose value is unknown has none. `seen` is told of values on the way.
+// With `supposes`, functions whose signatures name sizes are called once more, of which nothing is found.
 std::vector<lang::Diagnostic> check_within(Interpreter& interpreter, const std::string& name,
                                            const std::string& text, const std::string& path,
-                                           const Seen& seen = {});
+                                           const Seen& seen = {}, const Supposes& supposes = {});
 
 }  // namespace kiln::interp::check

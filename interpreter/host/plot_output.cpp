@@ -95,6 +95,10 @@ int default_height(const plot::Figure& figure) {
   return std::clamp(kPanelHeight * figure.rows, kHeight, kMostPixels);
 }
 
+std::string figure_png(const plot::Figure& figure) {
+  return png_of(plot::laid_out(figure, default_width(figure), default_height(figure)));
+}
+
 void show_figure(Interpreter& interpreter, const plot::Figure& figure, const Output& output) {
   if (!output.file.is_none()) {
     const std::string& path = path_argument(output.file, "file");

@@ -17,6 +17,9 @@ struct Output {
 };
 void show_figure(Interpreter& interpreter, const plot::Figure& figure, const Output& output);
 
+// The bytes of a PNG file of the figure, in its own size.
+std::string figure_png(const plot::Figure& figure);
+
 // The size of a figure in pixels where none is asked for.
 int default_width(const plot::Figure& figure);
 int default_height(const plot::Figure& figure);

@@ -177,6 +177,19 @@ class Rows {
     return std::move(out_);
   }
 
+  std::vector<TensorTable> tables() const {
+    if (x_.rank() < kTableRank) return {table(0, 0, 0)};
+    std::vector<TensorTable> all;
+    for (const std::int64_t i : shown(x_.size(0), edge_, elide_)) {
+      if (i < 0) {
+        all.emplace_back().matrix = TensorTable::kElided;
+      } else {
+        all.push_back(table(i, 1, i * stride(0)));
+      }
+    }
+    return all;
+  }
+
  private:
   template <class F>
   void visit(int dim, std::int64_t place, const F& f) {
@@ -186,6 +199,25 @@ class Rows {
       if (i >= 0) visit(dim + 1, place + i * stride(dim), f);
     }
   }
+  // Of the matrix, or vector, whose first dimension is `dim`.
+  TensorTable table(std::int64_t matrix, int dim, std::int64_t place) const {
+    const int last = x_.rank() - 1;
+    const std::int64_t row_stride = dim < last ? stride(dim) : 0;
+    TensorTable table;
+    table.matrix = matrix;
+    if (dim < last) table.rows = shown(x_.size(dim), edge_, elide_);
+    table.columns = shown(x_.size(last), edge_, elide_);
+    for (const std::int64_t row : dim < last ? table.rows : std::vector<std::int64_t>{0}) {
+      std::vector<std::string>& cells = table.cells.emplace_back();
+      for (const std::int64_t column : table.columns) {
+        const bool elided = row < 0 || column < 0;
+        cells.push_back(elided ? std::string(kEllipsis)
+                               : format_.text(place + row * row_stride + column * stride(last)));
+      }
+    }
+    return table;
+  }
+
   std::int64_t stride(int dim) const { return x_.strides()[static_cast<std::size_t>(dim)]; }
 
   void write(int dim, std::int64_t place) {
@@ -312,6 +344,11 @@ std::string tensor_values(const kiln::Tensor& x, const PrintOptions& options) {
   if (x.rank() == 0) return scalar_text(x);
   if (x.numel() == 0) return "[]";
   return Rows(x, options, x.numel() > options.threshold, std::max(options.width, 20)).text();
+}
+
+std::vector<TensorTable> tensor_tables(const kiln::Tensor& x, const PrintOptions& options) {
+  x.check_readable();
+  return Rows(x, options, x.numel() > options.threshold, 0).tables();
 }
 
 std::string inline_tensor(const kiln::Tensor& x, const PrintOptions& options) {

@@ -101,11 +101,13 @@ class FlowCode final : public RunnableFlow {
  public:
   explicit FlowCode(FlowProgram program) : program_(std::move(program)) {}
 
-  FlowResult run(std::span<const FlowValue> inputs) override {
-    if (!are_usual(inputs)) return evaluated(program_.flow)->run(inputs);
-    if (are_apart(inputs)) return FlowFrame(program_, inputs).run();
+  FlowResult run(std::span<const FlowValue> inputs, const FlowStacks& stacks) override {
+    if (stacks.popped != nullptr && !stacks.popped->values.empty()) return {kCannotFail, {}, 0};
+    if (!are_usual(inputs)) return evaluated(program_.flow)->run(inputs, stacks);
+    if (are_apart(inputs)) return FlowFrame(program_, inputs, stacks).run();
     const FlowProgram* const shared = of_shared_memory();
-    return shared != nullptr ? FlowFrame(*shared, inputs).run() : evaluated(program_.flow)->run(inputs);
+    return shared != nullptr ? FlowFrame(*shared, inputs, stacks).run()
+                             : evaluated(program_.flow)->run(inputs, stacks);
   }
   std::size_t bytes() const { return program_.code->bytes(); }
 

@@ -45,14 +45,15 @@ std::int64_t base_of(const Storage& storage) { return std::bit_cast<std::int64_t
 
 }  // namespace
 
-FlowFrame::FlowFrame(const FlowProgram& program, std::span<const FlowValue> given)
+FlowFrame::FlowFrame(const FlowProgram& program, std::span<const FlowValue> given, const FlowStacks& stacks)
     : program_(program),
       given_(given),
       input_words_(program.input_words),
       value_words_(program.value_words),
       call_words_(program.call_words),
       slot_places_(static_cast<std::size_t>(program.plan.slots)),
-      slot_storages_(static_cast<std::size_t>(program.plan.slots)) {
+      slot_storages_(static_cast<std::size_t>(program.plan.slots)),
+      pushed_(stacks.pushed) {
   write_inputs();
   inputs = input_words_.data();
   values = value_words_.data();
@@ -64,6 +65,11 @@ FlowFrame::FlowFrame(const FlowProgram& program, std::span<const FlowValue> give
   grow = grow_slot;
   call = run_call;
   compute = compute_number;
+  reserve = reserve_stack;
+  if (stacks.popped == nullptr || !stacks.popped->memory) return;
+  popped_ = Storage::create(stacks.popped->memory);
+  stack = popped_->data();
+  stack_used = static_cast<std::int64_t>(stacks.popped->bytes);
 }
 
 // A write may replace memory that others hold, so all of it is there before addresses are taken.
@@ -87,6 +93,7 @@ void FlowFrame::write_inputs() {
 FlowResult FlowFrame::run() {
   const std::int64_t exit = program_.function(this);
   if (error_) std::rethrow_exception(error_);
+  if (pushed_ != nullptr) pushed_->bytes = static_cast<std::size_t>(stack_used);
   if (exit < 0) throw InternalError("flow " + program_.flow->name + ": a step failed that cannot fail");
   FlowResult result;
   result.exit = static_cast<ExitId>(exit);
@@ -192,6 +199,7 @@ Tensor FlowFrame::tensor_of(ValueId id, Reader& reader) const {
 Ref<Storage> FlowFrame::storage_at(const void* base) const {
   for (const Ref<Storage>& each : slot_storages_)
     if (each && each->data() == base) return each;
+  if (popped_ && popped_->data() == base) return popped_;
   for (const FlowValue& each : given_)
     if (each.tensor && each.tensor.storage()->data() == base) return each.tensor.storage();
   // Results without elements need none.
@@ -227,6 +235,24 @@ std::int64_t FlowFrame::grow_slot(FlowRun* run, std::int64_t slot, std::int64_t 
     self.slot_storages_[place] = std::move(made);
     return true;
   });
+}
+
+// Twice as large each time, so that each byte is copied about once.
+std::int64_t FlowFrame::reserve_stack(FlowRun* run, std::int64_t used, std::int64_t bytes) {
+  constexpr std::int64_t kLeast = 4096;
+  auto& self = *static_cast<FlowFrame*>(run);
+  try {
+    const std::int64_t room = std::max({kLeast, 2 * self.stack_room, bytes});
+    Ref<Buffer> grown = Buffer::allocate(static_cast<std::size_t>(room), Device{});
+    if (used > 0) std::memcpy(grown->data(), self.stack, static_cast<std::size_t>(used));
+    self.stack = grown->data();
+    self.stack_room = room;
+    self.pushed_->memory = std::move(grown);
+    return 1;
+  } catch (...) {
+    self.error_ = std::current_exception();
+    return 0;
+  }
 }
 
 std::int64_t FlowFrame::run_call(FlowRun* run, std::int64_t call) {

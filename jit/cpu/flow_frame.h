@@ -9,6 +9,7 @@
 #include "jit/cpu/flow_liveness.h"
 #include "jit/cpu/flow_plan.h"
 #include "jit/cpu/object.h"
+#include "jit/flow/flow_stack.h"
 #include "jit/llvm/flow_run.h"
 
 namespace kiln::jit {
@@ -28,7 +29,7 @@ struct FlowProgram {
 class FlowFrame : public FlowRun {
  public:
   // Throws OpError where a tensor cannot be written.
-  FlowFrame(const FlowProgram& program, std::span<const FlowValue> given);
+  FlowFrame(const FlowProgram& program, std::span<const FlowValue> given, const FlowStacks& stacks);
   FlowResult run();
 
  private:
@@ -37,6 +38,7 @@ class FlowFrame : public FlowRun {
   static std::int64_t ask_interrupted(FlowRun* run);
   static std::int64_t grow_slot(FlowRun* run, std::int64_t slot, std::int64_t bytes);
   static std::int64_t run_call(FlowRun* run, std::int64_t call);
+  static std::int64_t reserve_stack(FlowRun* run, std::int64_t used, std::int64_t bytes);
   static std::int64_t compute_number(FlowRun* run, std::int64_t op, std::int64_t is_float);
 
   class Reader;  // of words
@@ -58,6 +60,8 @@ class FlowFrame : public FlowRun {
   std::vector<std::int64_t> input_words_, value_words_, call_words_;
   std::vector<FlowSlot> slot_places_;
   std::vector<Ref<Storage>> slot_storages_;
+  FlowStack* pushed_;         // null: nothing is pushed
+  Ref<Storage> popped_;       // null: nothing is popped
   std::exception_ptr error_;  // a mistake of Kiln's in a call
 };
 

@@ -1,6 +1,7 @@
 #include "jit/cpu/flow_plan.h"
 #include <fmt/format.h>
 #include "jit/cpu/flow_scope.h"
+#include "jit/flow/flow_stack.h"
 
 #include <algorithm>
 #include <set>
@@ -42,7 +43,7 @@ class Planner {
       for (std::size_t k = 0; k < flow_.blocks[b].steps.size(); ++k) {
         const FlowStep& step = flow_.blocks[b].steps[k];
         FlowStepPlan& made = steps.emplace_back(plan_step(step));
-        if (made.kind == Kind::OfNumbers || made.kind == Kind::View) continue;
+        if (!may_be_called(made.kind)) continue;
         made.call = static_cast<int>(plan_.calls.size());
         plan_.calls.push_back({static_cast<BlockId>(b), k});
         std::set<std::string> symbols;
@@ -57,6 +58,9 @@ class Planner {
   }
 
  private:
+  static bool may_be_called(Kind kind) {
+    return kind != Kind::OfNumbers && kind != Kind::View && kind != Kind::Push && kind != Kind::Pop;
+  }
   FlowValuePlan& value(ValueId id) { return plan_.values[static_cast<std::size_t>(id)]; }
 
   void plan_value(ValueId id) {
@@ -104,6 +108,11 @@ class Planner {
   FlowStepPlan plan_node(const Node& node) {
     FlowStepPlan made;
     if (node.is_constant()) return made;
+    if (node.op == &push_op() || node.op == &pop_op()) {
+      made.kind = node.op == &push_op() ? Kind::Push : Kind::Pop;
+      made.of_elements = made.kind == Kind::Pop;
+      return made;
+    }
     if (const auto number = number_op_of(*node.op)) return plan_number(node, *number);
     if (node.writes_metadata()) throw NoFlowCode{op_text(node) + " changes a tensor's layout"};
     if (node.is_view() && !flow_.type(node.operands[0].value).is_number) return plan_view(node);

@@ -13,8 +13,9 @@ namespace {
 // One run, from the first block to an exit.
 class Run {
  public:
-  Run(const FlowGraph& flow, std::span<const FlowValue> inputs, FlowStack* stack)
-      : flow_(flow), values_(flow.values.size()), stack_(stack) {
+  Run(const FlowGraph& flow, std::span<const FlowValue> inputs, const FlowStacks& stacks)
+      : flow_(flow), values_(flow.values.size()), stacks_(stacks) {
+    if (stacks.popped != nullptr) left_ = stacks.popped->values.size();
     for (std::size_t i = 0; i < inputs.size(); ++i) put(static_cast<ValueId>(i), inputs[i]);
     for (std::size_t i = 0; i < inputs.size(); ++i) find_symbols(flow.values[i].type, inputs[i].tensor);
   }
@@ -106,10 +107,11 @@ class Run {
   // Does it push or pop? That is done then.
   bool keeps(const Node& node) {
     if (node.op == &push_op()) {
-      stack_->values.push_back(value(node.operands[0]));
+      FlowValue pushed = value(node.operands[0]);
+      if (pushed.tensor) pushed.tensor = ops::clone(pushed.tensor);
+      stacks_.pushed->values.push_back(std::move(pushed));
     } else if (node.op == &pop_op()) {
-      put(node.outputs[0], std::move(stack_->values.back()));
-      stack_->values.pop_back();
+      put(node.outputs[0], stacks_.popped->values[--left_]);
     } else {
       return false;
     }
@@ -152,33 +154,34 @@ class Run {
   std::vector<FlowValue> values_;
   SymbolValues symbols_;
   FlowResult result_;
-  FlowStack* stack_;  // null: no step needs one
+  FlowStacks stacks_;
+  std::size_t left_ = 0;  // on the stack that is popped
 };
 
 class Evaluated final : public RunnableFlow {
  public:
-  Evaluated(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<FlowStack> stack)
-      : flow_(std::move(flow)), stack_(std::move(stack)) {}
-  FlowResult run(std::span<const FlowValue> inputs) override {
+  Evaluated(std::shared_ptr<const FlowGraph> flow, bool records)
+      : flow_(std::move(flow)), records_(records) {}
+  FlowResult run(std::span<const FlowValue> inputs, const FlowStacks& stacks) override {
+    if (stacks.popped != nullptr && stacks.popped->memory) return {kCannotFail, {}, 0};
     const NoLevels no_levels;
-    const GradMode not_recorded(false);
-    return Run(*flow_, inputs, stack_.get()).run();
+    const GradMode mode(records_);
+    return Run(*flow_, inputs, stacks).run();
   }
 
  private:
   std::shared_ptr<const FlowGraph> flow_;
-  std::shared_ptr<FlowStack> stack_;
+  bool records_;
 };
 
 }  // namespace
 
 std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow) {
-  return evaluated(std::move(flow), nullptr);
+  return std::make_unique<Evaluated>(std::move(flow), false);
 }
 
-std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow,
-                                        std::shared_ptr<FlowStack> stack) {
-  return std::make_unique<Evaluated>(std::move(flow), std::move(stack));
+std::unique_ptr<RunnableFlow> recorded(std::shared_ptr<const FlowGraph> flow) {
+  return std::make_unique<Evaluated>(std::move(flow), true);
 }
 
 }  // namespace kiln::jit

@@ -2,12 +2,14 @@
 // last to the first.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "jit/flow/flow_kept.h"
-#include "jit/flow/flow_writer.h"
-#include "tensor/substitute.h"
+#include "jit/flow/flow_gradients.h"
 
 namespace kiln::jit {
 
@@ -24,47 +26,74 @@ struct RuleInputs {
   }
 };
 
-// Writes into the block under way of the writer.
+// Writes into the block under way of the writer. Throws UnknownReach.
 class BlockBack {
  public:
   // `other_sizes`: where a step leaves whose derivative was made for other sizes.
-  BlockBack(FlowWriter& writer, const FlowGraph& flow, const FlowActivity& activity, ExitId other_sizes)
-      : writer_(writer), flow_(flow), activity_(activity), other_sizes_(other_sizes) {}
+  BlockBack(FlowWriter& writer, const FlowWay& way, const FlowReach& reach, FlowGradients& gradients,
+            std::size_t block, ExitId other_sizes)
+      : writer_(writer),
+        way_(way),
+        reach_(reach),
+        gradients_(gradients),
+        block_(block),
+        other_sizes_(other_sizes),
+        sizes_(gradients.sizes()) {}
 
-  // What was pushed in this order.
-  void pop(const std::vector<FlowKept>& kept);
-  // The number of the way by which the block was come to, once it was popped.
+  void run();
+  // The number of the way by which the block was come to.
   Operand from() const { return Operand::of(from_); }
-  void steps(const FlowBlock& block, const FlowKeptBlock& kept);
-  // The memory of the gradient of what a value shows.
-  ValueId gradient(ValueId id);
 
  private:
+  const FlowBlock& block() const { return way_.flow.blocks[block_]; }
+  ValueId tensor(ValueId id) const { return way_.activity.tensor(id); }
+
+  // ---- What was kept ----
+  void pop(const std::vector<FlowKept>& kept);
   void pop(const FlowKept& kept);
+  void find_places();
   std::int64_t hint_of(const std::string& symbol) const;
+  ValueId value_of(ValueId id);
 
   // What is written with the flow's symbols, with those of what was popped.
-  Dim here(Dim size) const { return substitute(size, sizes_); }
+  Dim here(Dim size) const;
   Dims here(Dims sizes) const;
   std::vector<Attr> here(std::vector<Attr> attrs) const;
   Operand here(Operand operand) const;
   Fragment here(Fragment fragment) const;
 
-  void step(const Node& node);
-  int add(RuleInputs& inputs, ValueId id, const std::map<ValueId, ValueId>& copies) const;
-  // The gradients of the results, which are done with then. False: there are none.
-  bool take_gradients(const Node& node, RuleInputs& inputs);
-  std::optional<Operand> take_gradient(const Node& node, ValueId id);
-  void apply_rule(const Node& node, const RuleInputs& inputs);
-  void accumulate(ValueId id, const Operand& gradient_of_id, const Node& like);
+  // ---- Steps ----
+  void step(std::size_t k);
+  void differentiate(std::size_t k);
+  std::vector<std::optional<Operand>> take_gradients(std::size_t k);
+  Operand take_written(std::size_t k);
+  std::optional<Operand> take_local(ValueId tensor);
+  // Of the step, by its results or by what it writes. Throws UnknownReach where it has several.
+  std::optional<ValueId> take_absence(const Node& node);
+  void apply_rule(const Node& node, const std::vector<std::optional<Operand>>& arrived,
+                  const std::optional<ValueId>& absent);
+  RuleInputs rule_inputs(const Node& node, const std::vector<std::optional<Operand>>& arrived);
+  void accumulate(ValueId tensor, const Operand& gradient, const Node& like);
+  void add_in_memory(ValueId memory, const Operand& gradient, const Node& like);
+  void empty_memory(ValueId tensor, ValueId memory, const Node& like);
+
+  // ---- Views ----
+  void deliver(const Node& view);
+  void deliver_to(ValueId shown, ValueId view, const Operand& gradient, const std::optional<ValueId>& absent);
+  std::optional<ValueId> memory_shown_by(ValueId view) const;
+  ValueId view_of_memory(ValueId shown, ValueId view);
+  ValueId applied(ValueId shown, const Node& view, ValueId of, ValueId made);
 
   FlowWriter& writer_;
-  const FlowGraph& flow_;
-  const FlowActivity& activity_;
+  const FlowWay& way_;
+  const FlowReach& reach_;
+  FlowGradients& gradients_;
+  std::size_t block_;
   ExitId other_sizes_;
   SymbolSizes sizes_;
-  std::map<ValueId, ValueId> values_, copies_, results_, gradients_;
-  std::map<ValueId, Operand> local_;  // gradients that are values
+  std::map<ValueId, ValueId> values_;          // popped for the block, or a view of an input
+  std::map<ValueId, ValueId> before_, after_;  // popped for the step under way
+  std::map<ValueId, Operand> local_;           // gradients that are values
   ValueId from_ = Operand::kAbsent;
 };
 

@@ -1,3 +1,4 @@
+#include "jit/flow/flow_activity.h"
 #include "jit/flow/flow_gradient.h"
 #include "jit/flow/flow_writer.h"
 #include "jit/graph/custom.h"
@@ -21,6 +22,8 @@ void expand(FlowWriter& writer, const FlowStep& step) {
                                              operands, writer.flow.hints, differentiates_by_body);
   if (!body)
     throw OpError(ErrorKind::Capture, "the body of " + std::string(node.op->name()) + " reads elements");
+  if (!body->guards.empty() && step.exit == kCannotFail)
+    throw OpError(ErrorKind::Capture, "the body of " + std::string(node.op->name()) + " asks for sizes");
   FlowStep first = step;
   first.node.outputs.clear();
   if (!node.writes()) {
@@ -38,13 +41,14 @@ void expand(FlowWriter& writer, const FlowStep& step) {
 
 }  // namespace
 
-FlowGraph expanded(const FlowGraph& flow) {
+FlowGraph expanded(const FlowGraph& flow, const std::vector<bool>& wanted) {
+  const FlowActivity activity(flow, wanted);
   FlowWriter writer(flow);
   for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
     writer.go_on_in(static_cast<BlockId>(b));
     writer.block().steps.clear();
     for (const FlowStep& each : flow.blocks[b].steps) {
-      if (is_expanded(each.node)) {
+      if (is_expanded(each.node) && activity.is_recorded(each.node)) {
         expand(writer, each);
       } else {
         writer.block().steps.push_back(each);

@@ -96,7 +96,8 @@ struct FlowBlock {
 struct FlowExit {
   std::vector<Operand> values;
   Place place{};
-  std::string reason;  // why it may be left there, for people: "index out of range", "the loop is done"
+  std::string reason;     // why it may be left there, for people: "index out of range", "the loop is done"
+  bool ends_loop = true;  // the program goes on behind the loop, and not within it
 };
 
 // Inputs are the first values. Every int among the inputs has a symbol; each size of a tensor that is an
@@ -144,16 +145,27 @@ struct FlowResult {
   std::int64_t iterations = 0;    // how often a block was come to that begins a loop
 };
 
+// What steps push on and pop off (jit/flow/flow_stack.h). A flow has steps of one kind alone.
+struct FlowStack;
+struct FlowStacks {
+  FlowStack* pushed = nullptr;
+  const FlowStack* popped = nullptr;  // stays as it is
+};
+
 // A flow that can run. Tensors that it writes get new versions, as any write gives them. It throws nothing of
 // the program's: where the program fails or is interrupted, it leaves by an exit.
 class RunnableFlow {
  public:
   virtual ~RunnableFlow() = default;
-  virtual FlowResult run(std::span<const FlowValue> inputs) = 0;
+  FlowResult run(std::span<const FlowValue> inputs) { return run(inputs, {}); }
+  // Leaves by kCannotFail, having done nothing, where it cannot pop what was pushed in another form.
+  virtual FlowResult run(std::span<const FlowValue> inputs, const FlowStacks& stacks) = 0;
 };
 
 // Step by step with the kernels of the ops: the oracle that compiled flows are compared with.
 std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow);
+// The same with gradients recorded op by op, as where the program runs the loop.
+std::unique_ptr<RunnableFlow> recorded(std::shared_ptr<const FlowGraph> flow);
 // As machine code (jit/llvm/flow_*): loops are loops, numbers and tensors of rank 0 are registers, views are
 // addresses, ops on few elements are loops in the documented order, others are calls of the op's kernel.
 // Gives nothing, with the reason, where the flow has what code cannot be made of.

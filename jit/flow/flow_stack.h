@@ -7,17 +7,18 @@
 
 namespace kiln::jit {
 
+// As values where the flow runs step by step; as elements one after the other in memory, each value at a
+// multiple of eight bytes, where it is machine code.
 struct FlowStack {
   std::vector<FlowValue> values;
+  Ref<Buffer> memory;
+  std::size_t bytes = 0;  // of the memory that are in use
 };
 
-// The steps of a flow that keeps and of one that takes back: `push` of a value without results, and `pop`
-// whose result has the type that was pushed, which its value states.
+// The steps of a flow that keeps and of one that takes back: `push` of a number, or of the elements that a
+// tensor has now, without results; and `pop` whose result has the type that was pushed, which its value
+// states.
 const Op& push_op();
 const Op& pop_op();
-
-// As `evaluated` of a flow alone, with a stack for its steps.
-std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow,
-                                        std::shared_ptr<FlowStack> stack);
 
 }  // namespace kiln::jit

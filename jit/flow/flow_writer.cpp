@@ -1,9 +1,18 @@
 #include "jit/flow/flow_writer.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "jit/flow/flow_stack.h"
 #include "jit/shape_rules.h"
+#include "tensor/core_ops.h"
 
 namespace kiln::jit {
+
+bool asks_for_small_size(const SizeGuard& guard) {
+  const auto is_small = [](Dim size) { return same(size, 0) || same(size, 1); };
+  return guard.relation == SizeRelation::NotEqual && (is_small(guard.a) || is_small(guard.b));
+}
 
 Type number_type(DType dtype) { return {dtype, Device{}, {}, true, std::nullopt}; }
 
@@ -47,7 +56,12 @@ std::vector<ValueId> FlowWriter::add(FlowStep step, std::vector<ValueId> results
     known.values.swap(flow.values);
     known.hints = flow.hints;
     try {
-      types = infer_types(known, step.node).types;
+      Inferred inferred = infer_types(known, step.node);
+      types = std::move(inferred.types);
+      if (step.exit != kCannotFail) {
+        std::remove_copy_if(inferred.guards.begin(), inferred.guards.end(), std::back_inserter(step.guards),
+                            asks_for_small_size);
+      }
     } catch (...) {
       known.values.swap(flow.values);
       throw;
@@ -70,6 +84,7 @@ ValueId FlowWriter::apply(const Op& op, std::vector<Operand> operands, std::vect
   step.node.attrs = std::move(attrs);
   step.node.place = like.place;
   step.node.origin = like.origin;
+  step.exit = failing;
   return add(std::move(step))[0];
 }
 
@@ -77,8 +92,19 @@ ValueId FlowWriter::apply(const Op& op, std::vector<Operand> operands, const Nod
   return apply(op, std::move(operands), attr_list(Attrs(op)), like, form);
 }
 
-ValueId FlowWriter::number(NumberOp op, std::vector<Operand> operands) {
-  return apply(number_op(op), std::move(operands), {}, Node{});
+ValueId FlowWriter::number(NumberOp op, std::vector<Operand> operands, std::int64_t hint) {
+  const ValueId made = apply(number_op(op), std::move(operands), {}, Node{});
+  if (flow.type(made).dtype == DType::I64) flow.hints[symbol_of(made)] = hint;
+  return made;
+}
+
+ValueId FlowWriter::element(ValueId of, std::int64_t place) {
+  static const Op &slice = core_ops().slice, &view = core_ops().view;
+  Attrs part(slice), shape(view);
+  part.set("dim", Dim(0)).set("start", Dim(place)).set("end", Dim(place + 1)).set("step", Dim(1));
+  shape.set("shape", Dims{});
+  const ValueId one = apply(slice, {Operand::of(of)}, attr_list(part), Node{});
+  return apply(view, {Operand::of(one)}, attr_list(shape), Node{});
 }
 
 namespace {

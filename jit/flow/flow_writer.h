@@ -31,7 +31,9 @@ class FlowWriter {
                 Form form = Form::Plain);
   // With the defaults of its attributes.
   ValueId apply(const Op& op, std::vector<Operand> operands, const Node& like, Form form = Form::Plain);
-  ValueId number(NumberOp op, std::vector<Operand> operands);
+  ValueId number(NumberOp op, std::vector<Operand> operands, std::int64_t hint = 1);
+  // The view without dimensions of an element of a tensor of one dimension.
+  ValueId element(ValueId of, std::int64_t place);
   void push(Operand operand);
   ValueId pop(Type type, std::int64_t hint = 1);
   // The steps of a fragment, with `operands` in the slots of its inputs; gives its outputs, which are the
@@ -41,10 +43,15 @@ class FlowWriter {
                                        const FlowStep& like, std::span<const ValueId> results = {});
 
   FlowGraph flow;
+  // Where steps leave that are written by `apply`, and by `number`: then rules may ask for sizes.
+  ExitId failing = kCannotFail;
 
  private:
   BlockId at_ = -1;
 };
+
+// Does the guard tell sizes of 0 or 1 from others? Loops over elements are right for all of them.
+bool asks_for_small_size(const SizeGuard& guard);
 
 Type number_type(DType dtype);
 // The operand of a fragment, without gaps in memory.

@@ -54,6 +54,8 @@ void FlowEmitter::read_run() {
   vectors_.begin(entry_, kernels);
   iterations_ = stack(build_.getInt64Ty());
   build_.CreateStore(build_.getInt64(0), iterations_);
+  stack_used_ = stack(build_.getInt64Ty());
+  build_.CreateStore(field(kFlowStackUsed, build_.getInt64Ty()), stack_used_);
 }
 
 void FlowEmitter::bind_inputs() {
@@ -262,9 +264,9 @@ void FlowEmitter::write_exits() {
 void FlowEmitter::end_in(ExitId exit, llvm::BasicBlock* made) {
   build_.SetInsertPoint(made);
   if (exit >= 0) write_exit(exit);
-  llvm::Value* const place =
-      build_.CreateConstGEP1_64(build_.getInt64Ty(), function_->getArg(0), kFlowIterations);
-  build_.CreateStore(build_.CreateLoad(build_.getInt64Ty(), iterations_), place);
+  llvm::Type* const word = build_.getInt64Ty();
+  set_word(function_->getArg(0), kFlowIterations, build_.CreateLoad(word, iterations_));
+  set_word(function_->getArg(0), kFlowStackUsed, build_.CreateLoad(word, stack_used_));
   build_.CreateRet(int_value(exit));
 }
 

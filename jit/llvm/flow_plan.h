@@ -30,10 +30,12 @@ struct FlowStepPlan {
     Copy,       // elements of the last operand, converted; with `dims`: backwards along these
     Pick,       // elements of the first operand, a vector, at the places that the second one counts
     Fill,       // one number everywhere: `filled`, or the first operand
+    Push,       // the operand goes on the stack
+    Pop,        // and comes off it
     Call,       // the kernel of the op
   };
   Kind kind = Kind::Call;
-  // Pointwise or Copy of operands without dimensions, whose result has none either.
+  // Pointwise or Copy of operands without dimensions, whose result has none either; or Pop of such a result.
   bool of_elements = false;
   // Its only reader computes the elements where it reads them, unless it is a call there.
   bool deferred = false;

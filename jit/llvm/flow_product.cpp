@@ -71,6 +71,78 @@ void emit_vector_product(const FlowRow& row, const Matrices& matrices) {
   });
 }
 
+// Sums of kVector columns of a matrix, each times the same element of a row.
+class ColumnSums {
+ public:
+  ColumnSums(FlowEmitter& emit, const FlowTensor& matrix, DType dtype)
+      : emit_(emit),
+        matrix_(matrix),
+        dtype_(dtype),
+        compute_(combining_compute(dtype)),
+        steps_(emit.bodies(), emit.build(), emit.vectors()) {}
+
+  llvm::Type* type() const { return vector_type(emit_.build().getContext(), dtype_of(compute_)); }
+  // With the products of element p of `row` and columns from `index` on, for each `step`th p from `begin` on.
+  llvm::Value* with_products(const Round& start, const FlowLine& row, llvm::Value* begin, std::int64_t step,
+                             llvm::Value* index, llvm::Value* rest) {
+    llvm::IRBuilder<>& build = emit_.build();
+    llvm::Type* const type = emit_.element_type(dtype_);
+    const auto term = [&](llvm::Value* p, const Round& sums) {
+      const FlowLine right = line_along(emit_, matrix_, 1, p);
+      llvm::Value* const factors = steps_.in({load_elements(emit_, right, index, rest), dtype_}, compute_);
+      llvm::Value* const place = build.CreateGEP(type, row.first, build.CreateMul(p, row.stride));
+      llvm::Value* const element = build.CreateAlignedLoad(type, place, llvm::Align(bytes_of(dtype_)));
+      llvm::Value* const factor = steps_.in({build.CreateVectorSplat(kVector, element), dtype_}, compute_);
+      return Round{sum(build, sums[0], product(build, factors, factor))};
+    };
+    return carried_loop(emit_, begin, matrix_.sizes[0], step, start, term)[0];
+  }
+  void store(llvm::Value* sums, const FlowLine& to, llvm::Value* index, llvm::Value* rest) {
+    store_elements(emit_, to, index, rest, steps_.stored(sums, compute_, dtype_));
+  }
+
+ private:
+  FlowEmitter& emit_;
+  const FlowTensor& matrix_;
+  DType dtype_;
+  Compute compute_;
+  VectorSteps steps_;
+};
+
+// The lanes of a sum folded in halves, each of kVector sums side by side. The first one is the sum then.
+void fold_lanes(FlowEmitter& emit, llvm::Value* lanes, llvm::Type* vector) {
+  llvm::IRBuilder<>& build = emit.build();
+  for (std::int64_t half = kReductionLanes / 2; half > 0; half /= 2) {
+    emit.loop(emit.int_value(half), [&](llvm::Value* lane) {
+      llvm::Value* const low = build.CreateGEP(vector, lanes, lane);
+      llvm::Value* const high = build.CreateGEP(vector, low, emit.int_value(half));
+      llvm::Value* const both = sum(build, build.CreateLoad(vector, low), build.CreateLoad(vector, high));
+      build.CreateStore(both, low);
+    });
+  }
+}
+
+// A row times a matrix whose columns lie beside each other: vectors of columns at a time, each lane of their
+// sums by itself, as dot_lines has them.
+void emit_row_product(const FlowRow& row, const Matrices& matrices) {
+  FlowEmitter& emit = row.emit;
+  llvm::IRBuilder<>& build = emit.build();
+  ColumnSums columns(emit, matrices.right, row.result.dtype);
+  llvm::Type* const vector = columns.type();
+  llvm::Value* const lanes = emit.stack(vector, kReductionLanes);
+  const FlowLine left = line_along(emit, matrices.left, 1, emit.int_value(0));
+  const FlowLine to{row.result.dtype, emit.address(row.result), row.result.strides[0], nullptr};
+  each_vector(emit, matrices.columns(), [&](llvm::Value* index, llvm::Value* rest) {
+    emit.loop(emit.int_value(kReductionLanes), [&](llvm::Value* lane) {
+      const Round start{llvm::Constant::getNullValue(vector)};
+      llvm::Value* const sums = columns.with_products(start, left, lane, kReductionLanes, index, rest);
+      build.CreateStore(sums, build.CreateGEP(vector, lanes, lane));
+    });
+    fold_lanes(emit, lanes, vector);
+    columns.store(build.CreateLoad(vector, lanes), to, index, rest);
+  });
+}
+
 // A sum begins with 0; but products of a column and a row are what they are: -0 stays so.
 llvm::Value* first_sum(FlowEmitter& emit, Compute compute, llvm::Value* depth) {
   llvm::IRBuilder<>& build = emit.build();
@@ -84,29 +156,14 @@ llvm::Value* first_sum(FlowEmitter& emit, Compute compute, llvm::Value* depth) {
 // Each element is added up in turn, vectors of columns at a time.
 void emit_product_in_turn(const FlowRow& row, const Matrices& matrices) {
   FlowEmitter& emit = row.emit;
-  llvm::IRBuilder<>& build = emit.build();
-  VectorSteps steps(emit.bodies(), build, emit.vectors());
-  const DType dtype = row.result.dtype;
-  const Compute compute = combining_compute(dtype);
-  llvm::Value* const start = first_sum(emit, compute, matrices.depth());
+  ColumnSums columns(emit, matrices.right, row.result.dtype);
+  const Round start{first_sum(emit, combining_compute(row.result.dtype), matrices.depth())};
   emit.loop(matrices.rows(), [&](llvm::Value* i) {
     const FlowLine left = line_along(emit, matrices.left, 1, i);
     const FlowLine to = line_along(emit, row.result, 1, i);
-    const auto column = [&](llvm::Value* index, llvm::Value* rest) {
-      const auto turn = [&](llvm::Value* p, const Round& sums) {
-        const FlowLine right = line_along(emit, matrices.right, 1, p);
-        llvm::Value* const factors = steps.in({load_elements(emit, right, index, rest), dtype}, compute);
-        llvm::Value* const place =
-            build.CreateGEP(emit.element_type(dtype), left.first, build.CreateMul(p, left.stride));
-        llvm::Value* const element =
-            build.CreateAlignedLoad(emit.element_type(dtype), place, llvm::Align(bytes_of(dtype)));
-        llvm::Value* const factor = steps.in({build.CreateVectorSplat(kVector, element), dtype}, compute);
-        return Round{sum(build, sums[0], product(build, factors, factor))};
-      };
-      const Round sums = carried_loop(emit, emit.int_value(0), matrices.depth(), 1, {start}, turn);
-      store_elements(emit, to, index, rest, steps.stored(sums[0], compute, dtype));
-    };
-    each_vector(emit, matrices.columns(), column);
+    each_vector(emit, matrices.columns(), [&](llvm::Value* index, llvm::Value* rest) {
+      columns.store(columns.with_products(start, left, emit.int_value(0), 1, index, rest), to, index, rest);
+    });
   });
 }
 
@@ -136,7 +193,10 @@ llvm::Value* product_fits(const FlowRow& row) {
 
 void emit_product(const FlowRow& row) {
   const Matrices matrices = matrices_of(row);
-  has_vector(row) ? emit_vector_product(row, matrices) : emit_product_in_turn(row, matrices);
+  if (!has_vector(row)) return emit_product_in_turn(row, matrices);
+  const bool is_row = row.operands[0].rank() == 1 && row.operands[1].rank() == 2;
+  if (is_row && FlowLine::is_number(matrices.right.strides[1], 1)) return emit_row_product(row, matrices);
+  emit_vector_product(row, matrices);
 }
 
 }  // namespace kiln::jit

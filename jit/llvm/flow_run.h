@@ -26,6 +26,9 @@ struct FlowRun {
   const void* interrupt = nullptr;  // a byte, not 0: somebody asks to stop
   const cpu::BlockKernel* kernels = nullptr;
   std::int64_t iterations = 0;
+  std::byte* stack = nullptr;   // memory of what is pushed or popped
+  std::int64_t stack_room = 0;  // its bytes
+  std::int64_t stack_used = 0;  // those in use: given where the flow pops, and left behind where it pushes
 
   // The program's answers: not 0 is yes. `grow`: there is memory of so many bytes in the slot now. `call`:
   // the op ran. `compute`: `words[0]` is what the number op gives, of operands `words[0]` and `words[1]`.
@@ -33,6 +36,8 @@ struct FlowRun {
   std::int64_t (*grow)(FlowRun* run, std::int64_t slot, std::int64_t bytes) = nullptr;
   std::int64_t (*call)(FlowRun* run, std::int64_t call) = nullptr;
   std::int64_t (*compute)(FlowRun* run, std::int64_t op, std::int64_t is_float) = nullptr;
+  // There is room for so many bytes on the stack now, of which the first `used` stay what they are.
+  std::int64_t (*reserve)(FlowRun* run, std::int64_t used, std::int64_t bytes) = nullptr;
 };
 // Fields by position, in words.
 enum FlowField : unsigned {
@@ -43,12 +48,16 @@ enum FlowField : unsigned {
   kFlowInterrupt,
   kFlowKernels,
   kFlowIterations,
+  kFlowStack,
+  kFlowStackRoom,
+  kFlowStackUsed,
   kFlowIsInterrupted,
   kFlowGrow,
   kFlowCall,
   kFlowCompute,
+  kFlowReserve,
 };
-static_assert(offsetof(FlowRun, compute) == kFlowCompute * 8);
+static_assert(offsetof(FlowRun, reserve) == kFlowReserve * 8);
 inline constexpr const char* kFlowSymbol = "flow";
 
 }  // namespace kiln::jit

@@ -39,6 +39,8 @@ void FlowEmitter::emit_step(BlockId block, std::size_t index) {
   if (plan.kind == FlowStepPlan::Kind::OfNumbers)
     return define(step.node.outputs[0], emit_number(step, plan));
   if (plan.kind == FlowStepPlan::Kind::View) return emit_view(step);
+  if (plan.kind == FlowStepPlan::Kind::Push) return emit_push(step);
+  if (plan.kind == FlowStepPlan::Kind::Pop) return emit_pop(step);
   if (plan.of_elements) return emit_element(step, plan);
   if (plan.deferred) return defer(step, plan);
   emit_in_memory(step, plan);

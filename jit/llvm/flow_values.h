@@ -137,6 +137,12 @@ class FlowEmitter {
   llvm::Value* element_of(const FlowStep& step, const FlowStepPlan& plan);
   void emit_in_memory(const FlowStep& step, const FlowStepPlan& plan);
   FlowRow row_of(const FlowStep& step, const FlowStepPlan& plan);
+  // What is pushed and popped (flow_stack_code.cpp).
+  void emit_push(const FlowStep& step);
+  void emit_pop(const FlowStep& step);
+  llvm::Value* push_bytes(llvm::Value* bytes);
+  llvm::Value* pop_bytes(llvm::Value* bytes);
+  llvm::Value* bytes_on_stack(const FlowTensor& x);
   void defer(const FlowStep& step, const FlowStepPlan& plan);
   FlowTensor in_memory(const FlowTensor& x);
   void emit_write(const FlowRow& row);
@@ -171,6 +177,7 @@ class FlowEmitter {
   std::vector<Jump> jumps_;
   std::map<ExitId, llvm::BasicBlock*> exits_;
   llvm::Value* iterations_ = nullptr;
+  llvm::Value* stack_used_ = nullptr;
   llvm::Value* interrupt_ = nullptr;
   llvm::Value* slots_ = nullptr;
   llvm::Value* words_ = nullptr;

@@ -1,8 +1,8 @@
 // Owns tensors on their way: DLPack's as messages have them, and back.
 #pragma once
 
+#include "embed/dlpack.h"
 #include "ort/frames.h"
-#include "ort/library/dlpack.h"
 
 namespace kiln::ort {
 

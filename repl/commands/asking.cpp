@@ -5,13 +5,10 @@
 #include <array>
 
 #include "interpreter/values/natives.h"
-#include "lang/link.h"
 #include "repl/columns.h"
 #include "repl/command.h"
-#include "repl/definition.h"
 #include "repl/documentation.h"
-#include "repl/highlight.h"
-#include "repl/op_row.h"
+#include "repl/source_page.h"
 #include "repl/terminal.h"
 #include "repl/topics.h"
 
@@ -94,25 +91,9 @@ void doc(Session& session, std::string_view argument) {
 
 void source(Session& session, std::string_view argument) {
   if (argument.empty()) usage_error(*find_command("source"), "name what you want to see the source of");
-  const auto value = find_documented(session, argument);
-  if (!value) {
-    const auto page = find_page(session, argument);
-    if (!page) unknown_name(session, argument);
-    return session.write(render(*page, session.color()) + "\nIts source is part of kiln itself.\n");
-  }
-  const auto definition = definition_of(*value);
-  if (!definition) {
-    const auto page = find_page(session, argument);
-    session.write(render(*page, session.color()));
-    if (const std::string rows = rows_of(*value); !rows.empty()) return session.write("\n" + rows);
-    return session.write(value->is(interp::Tag::Native) || value->is(interp::Tag::Type)
-                             ? "\nIts source is part of kiln itself.\n"
-                             : "\nOnly functions, structs and modules have source.\n");
-  }
-  std::string place = fmt::format("{}:{}", definition->file, definition->line);
-  if (session.options().links) place = lang::link_to_file(definition->file, definition->line, place);
-  session.write(paint("# " + place, style::kFaint, session.color()) + "\n");
-  session.write((session.color() ? colored_source(definition->text) : definition->text) + "\n");
+  const auto text = source_page(session, argument, session.color());
+  if (!text) unknown_name(session, argument);
+  session.write(*text);
 }
 
 std::vector<Row> rows_of_entries(const std::vector<Entry>& entries) {

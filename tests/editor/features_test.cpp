@@ -1,5 +1,7 @@
 // What an editor is told of a program, over a real conversation.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -206,6 +208,20 @@ TEST_CASE("symbols, folds, colours, hints and lenses of a program", "[editor][fe
   const Json lenses = client.result("textDocument/codeLens", document);
   REQUIRE(lenses.size() == 2);
   CHECK(client.result("workspace/symbol", {{"query", "norm"}}).size() == 1);
+}
+
+TEST_CASE("types in a function follow the sizes that its signature names", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("sizes.kiln");
+  client.open(
+      uri,
+      "fn head(x: f32[b, t, 784], w: f32[784, d]) -> f32[b, t, d] {\n  h = x @ w\n  flat = h.reshape(-1, 2)\n"
+      "  last = cat([h, h], dim=1)\n  return h[:, 1:]\n}\n");
+  // Nothing is known against a function that is never called.
+  CHECK(client.diagnostics(uri, 1).empty());
+  CHECK(has(hover_text(client, uri, 0, 8), "x: f32[b, t, 784]"));
+  CHECK(has(hover_text(client, uri, 1, 2), "h: f32[b, t, d]"));
+  CHECK(has(hover_text(client, uri, 3, 2), "last: f32[b, 2*t, d]"));
 }
 
 TEST_CASE("a lens runs the examples of its function, and nothing else does", "[editor][features]") {

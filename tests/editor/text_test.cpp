@@ -1,6 +1,7 @@
 // Lines, characters and bytes of a text; a text that is edited is the one that was typed.
 #include "editor/text.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -50,7 +51,10 @@ TEST_CASE("a text that is edited in steps is the text as a whole", "[editor][tex
     REQUIRE(edited.lines() == fresh.lines());
     const Position back = edited.position(begin, encoding);
     REQUIRE(back == fresh.position(begin, encoding));
-    REQUIRE(edited.offset(back, encoding) == begin);
+    // Between the two characters that end a line there is no position.
+    const bool is_within_end =
+        begin > 0 && begin < whole.size() && whole[begin - 1] == '\r' && whole[begin] == '\n';
+    REQUIRE(edited.offset(back, encoding) == (is_within_end ? begin - 1 : begin));
   }
 }
 

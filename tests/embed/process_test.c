@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -56,6 +57,24 @@ static void watches_a_signal(kiln_session* session) {
   OK(kiln_watch_signal(session, 0));
 }
 
+static void* write_soon(void* pipe_end) {
+  wait_ms(50);
+  const char signals[] = {SIGTERM, SIGINT};
+  CHECK(write(*(int*)pipe_end, signals, sizeof signals) == sizeof signals);
+  return NULL;
+}
+
+static void reads_signals_from_a_pipe(kiln_session* session) {
+  int ends[2];
+  CHECK(pipe(ends) == 0);
+  OK(kiln_watch_pipe(ends[0], SIGINT));
+  pthread_t thread;
+  pthread_create(&thread, NULL, write_soon, &ends[1]);
+  CHECK(refused(kiln_eval(session, kEndless, NULL), KILN_ERROR_INTERRUPTED, ""));
+  pthread_join(thread, NULL);
+  close(ends[1]);
+}
+
 static void installs_no_handlers(void) {
   struct sigaction before[32], now;
   for (int each = 1; each < 32; ++each) sigaction(each, NULL, &before[each]);
@@ -105,6 +124,7 @@ int main(void) {
   installs_no_handlers();
   stops_when_asked(session);
   watches_a_signal(session);
+  reads_signals_from_a_pipe(session);
   runs_in_several_threads(session);
   frees_values_while_a_program_runs(session);
   kiln_session_free(session);

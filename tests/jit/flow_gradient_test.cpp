@@ -3,8 +3,7 @@
 
 #include <functional>
 
-#include "jit/flow/flow_gradient.h"
-#include "jit/flow/flow_stack.h"
+#include "jit/flow/flow_gradient_run.h"
 #include "tensor/autograd.h"
 #include "tests/jit/flow_graphs.h"
 
@@ -47,37 +46,44 @@ std::vector<Tensor> by_tape(const Case& each, const Tensors& seeds) {
                {seeds.begin(), seeds.end()});
 }
 
+void check(const Case& each, bool as_code) {
+  const auto flow = std::make_shared<const FlowGraph>(each.flow);
+  const auto pair = differentiate_flow(flow, each.wanted, as_code);
+  const std::vector<FlowOutput>& outputs = pair->derivative().outputs(0);
+  const auto back = pair->derivative().backward(0, std::vector<bool>(outputs.size(), true));
+  REQUIRE(back);
+  INFO(to_string(pair->derivative().forward()) << to_string(back->graph));
+  REQUIRE(find_fault(pair->derivative().forward()) == "");
+  REQUIRE(find_fault(back->graph) == "");
+
+  const std::vector<FlowValue> inputs = copies(each.inputs);
+  const FlowForward done = pair->forward(inputs);
+  REQUIRE(done.result.exit == 0);
+  REQUIRE(done.kept);
+  Tensors cotangents;
+  for (const FlowOutput& output : outputs) {
+    const Tensor last = output.value ? done.result.values[*output.value].tensor
+                                     : inputs[static_cast<std::size_t>(output.written)].tensor;
+    Dims sizes(last.sizes().begin(), last.sizes().end());
+    cotangents.push_back(noise(sizes, last.dtype(), 40 + static_cast<int>(cotangents.size())));
+  }
+  const std::vector<Tensor> expected = by_tape(each, cotangents);
+  for (int time = 0; time < 2; ++time) {
+    const std::optional<Tensors> made = pair->backward(*done.kept, cotangents, {});
+    REQUIRE(made);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < each.wanted.size(); ++i) {
+      if (!each.wanted[i]) continue;
+      const Tensor& wanted = expected[next++];
+      INFO(kiln::testing::describe((*made)[i]) << " for " << kiln::testing::describe(wanted));
+      CHECK(kiln::testing::same_bits((*made)[i], wanted));
+    }
+  }
+}
 void check(const Case& each) {
   REQUIRE(find_fault(each.flow) == "");
-  const FlowGradient made = differentiate(each.flow, each.wanted, 0);
-  INFO(to_string(made.forward) << to_string(made.backward));
-  REQUIRE(find_fault(made.forward) == "");
-  REQUIRE(find_fault(made.backward) == "");
-
-  const auto stack = std::make_shared<FlowStack>();
-  const std::vector<FlowValue> inputs = copies(each.inputs);
-  const FlowResult result = evaluated(std::make_shared<FlowGraph>(made.forward), stack)->run(inputs);
-  REQUIRE(result.exit == 0);
-  Tensors last;
-  for (const std::size_t k : made.results) last.push_back(result.values[k].tensor);
-  for (const ValueId id : made.written) last.push_back(inputs[static_cast<std::size_t>(id)].tensor);
-  Tensors seeds;
-  std::vector<FlowValue> given;
-  for (std::size_t k = 0; k < last.size(); ++k) {
-    Dims sizes(last[k].sizes().begin(), last[k].sizes().end());
-    seeds.push_back(noise(sizes, last[k].dtype(), 40 + static_cast<int>(k)));
-    given.push_back(tensor_value(seeds.back()));
-  }
-  const FlowResult back = evaluated(std::make_shared<FlowGraph>(made.backward), stack)->run(given);
-  REQUIRE(back.exit == 0);
-  CHECK(stack->values.empty());
-
-  const std::vector<Tensor> expected = by_tape(each, seeds);
-  REQUIRE(back.values.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    INFO(kiln::testing::describe(back.values[i].tensor) << " for " << kiln::testing::describe(expected[i]));
-    CHECK(kiln::testing::same_bits(back.values[i].tensor, expected[i]));
-  }
+  check(each, false);
+  check(each, true);
 }
 
 Tensor at(const Tensor& x, std::int64_t i) { return ops::select(x, 0, i); }

@@ -15,9 +15,10 @@ MAY_INCLUDE = {
     "onnx": {"onnx", "jit", "dist", "tensor"},
     "interpreter": {"interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "repl": {"repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "notebook": {"notebook", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "editor": {"editor", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
     "embed": {"embed", "repl", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
-    "ort": {"ort", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
+    "ort": {"ort", "embed", "interpreter", "onnx", "jit", "dist", "tensor", "lang"},
 }
 # The folders of a room, each of which may include itself and those before it. "" are the files beside the folders.
 FOLDERS = {
@@ -50,7 +51,9 @@ KEPT_IN = {
     "ft2build": ("interpreter/plot/raster/",),
     "gif_lib": ("interpreter/plot/raster/",),
     "protozero": ("onnx/proto/",),
-    "nlohmann": ("interpreter/", "lang/", "repl/page/", "editor/"),
+    "nlohmann": ("interpreter/", "lang/", "repl/page/", "notebook/", "editor/"),
+    "xeus": ("notebook/kernel/",),
+    "zmq": ("notebook/kernel/",),
     "jit/passes/passes.h": ("jit/passes/", "jit/pipeline/"),  # others name a recipe
 }
 # What places leave to others: what a device likes is known to its target, and to no pass or loop nest.

@@ -5,6 +5,7 @@ Runs itself by pytest. pytest-lsp checks of each answer that the editor's capabi
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -33,6 +34,7 @@ EDITORS = ["visual-studio-code", "neovim", "emacs"]
 
 @pytest_lsp.fixture(params=EDITORS, config=ClientServerConfig(server_command=[KILN, "lsp"]))
 async def client(request, lsp_client: LanguageClient):
+    lsp_client.feature(types.WORKSPACE_INLAY_HINT_REFRESH)(lambda *_: None)
     await lsp_client.initialize_session(
         types.InitializeParams(capabilities=client_capabilities(request.param), root_uri=None))
     yield
@@ -134,4 +136,5 @@ def test_neovim():
 
 
 if __name__ == "__main__":
-    raise SystemExit(pytest.main([__file__, "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"]))
+    raise SystemExit(subprocess.call([sys.executable, "-m", "pytest", __file__, "-q", "-p", "no:cacheprovider", "-o",
+                                      "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function"]))

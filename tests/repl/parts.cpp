@@ -60,6 +60,26 @@ TEST_CASE("the command line chooses a mode") {
   CHECK(parsed({"fmt", "--help"}).mode == Mode::Help);
 }
 
+TEST_CASE("a trace is of a program") {
+  CHECK(parsed({"--trace", "t.json", "a.kiln"}).trace == "t.json");
+  CHECK(parsed({"--trace=t.json", "-e", "1"}).trace == "t.json");
+  CHECK(complaint({"--trace", "t.json"}) == "`--trace` goes with programs|`kiln --trace trace.json f.kiln`");
+}
+
+TEST_CASE("kiln build takes a program and a function, and leaves the rest to what builds") {
+  const CommandLine line =
+      parsed({"build", "a.kiln", "--shape", "f32[2]", "--entry", "f", "-o", "f.so", "f.h"});
+  CHECK(line.mode == Mode::Build);
+  CHECK(line.script == "a.kiln");
+  CHECK(line.entry == "f");
+  CHECK(line.arguments == std::vector<std::string>{"--shape", "f32[2]", "-o", "f.so", "f.h"});
+  CHECK(parsed({"build", "--help"}).mode == Mode::Help);
+  CHECK(complaint({"build"}) == "`kiln build` needs a program|`kiln build f.kiln --entry f -o f.so f.h`");
+  CHECK(complaint({"build", "a.kiln", "--entry", "f()"}) ==
+        "`kiln build` needs the name of a function, which C can have, too|"
+        "`kiln build a.kiln --entry f -o f.so f.h`");
+}
+
 TEST_CASE("what follows the program belongs to the program") {
   const CommandLine line = parsed({"--threads=2", "a.kiln", "--json", "-e", "x"});
   CHECK(line.threads == "2");

@@ -492,6 +492,29 @@ class Tools(unittest.TestCase):
         self.assertIn("undefined_thing", err)
         self.assertIn("no such file", err)
 
+    def test_trace(self):
+        write("traced.kiln", "fn f(x) { return (x @ x).relu() }\nfor i in range(3) { f(ones(8, 8)) }\n1 + none\n")
+        code, _, err = kiln("--trace", "trace.json", "traced.kiln")
+        self.assertEqual(code, 1)
+        self.assertIn("TypeError", err)
+        with open(FOLDER + "/trace.json") as file:
+            events = json.load(file)["traceEvents"]
+        self.assertEqual(sum(each["name"] == "matmul" for each in events), 3)
+        code, _, err = kiln("--trace", "missing/trace.json", "-e", "1")
+        self.assertEqual(code, 1)
+        self.assertIn("missing/trace.json", err)
+
+    def test_report(self):
+        write("reported.kiln", "@jit fn f(x) { return (x * 2 + 1).relu() }\nstruct S { @jit fn g(self, x) = x.sin() }\n"
+              "f(ones(4)); f(ones(4)); f(ones(2, 2)); S().g(ones(3)); print(args)\n")
+        self.assertEqual(kiln("report", "-o", "page.html", "reported.kiln", "a"), (0, "['a']\nwrote page.html\n", ""))
+        with open(FOLDER + "/page.html") as file:
+            page = file.read()
+        for text in ("<h2>f</h2>", "<h2>S.g</h2>", "x is f32[4]", "relu", "reported.kiln:1", "1 hits"):
+            self.assertIn(text, page)
+        self.assertEqual(kiln("report")[0], 2)
+        self.assertEqual(kiln("report", "no_such.kiln")[0], 2)
+
     def test_folders(self):
         os.makedirs(FOLDER + "/tree/deep/.hidden", exist_ok=True)
         for name in ("a", "deep/b", "deep/.hidden/c"):

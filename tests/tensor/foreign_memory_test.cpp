@@ -80,10 +80,23 @@ TEST_CASE("foreign memory: a recorded write stores elements and exchanges no mem
   const Tensor w = ops::full({}, Tensor::number(3.0), DType::F32);
   set_requires_grad(w, true);
   const Tensor operands[] = {x, w};
-  const Op& mul = *OpTable::get().find("mul");
-  bind_inplace(mul, operands, Attrs(mul));
-  CHECK(owner.elements[3] == 12);
+  const Op& add = *OpTable::get().find("add");
+  bind_inplace(add, operands, Attrs(add));
+  CHECK(owner.elements[3] == 7);
   CHECK(x.raw() == reinterpret_cast<const std::byte*>(owner.elements.data()));
+}
+
+TEST_CASE("foreign memory: what a gradient needs of it is kept, and the write goes to a copy", "[foreign]") {
+  Owner owner;
+  const Tensor x = owner.tensor();
+  const Tensor w = ops::full({}, Tensor::number(3.0), DType::F32);
+  set_requires_grad(w, true);
+  const Tensor loss = ops::sum(ops::mul(x, w));
+  ops::copy_(x, Tensor::number(100.0));
+  CHECK(owner.elements[3] == 4);
+  CHECK(first(x) == 100);
+  backward(loss);
+  CHECK(grad_of(w).item_float() == 10);
 }
 
 TEST_CASE("lent memory: the borrower sees writes and outlives the tensor", "[foreign]") {

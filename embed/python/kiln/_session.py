@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 
+from . import _interrupts
 from . import _library as c
 from ._arguments import value_of
 from ._errors import Error, raise_error
@@ -21,7 +22,7 @@ class Session:
     out, err: functions that take text; without them it goes to Python's sys.stdout and sys.stderr.
     arguments: the program's `args`. compiles=False runs everything in the interpreter.
 
-    Ctrl-C in the thread that makes a session stops what it runs, as KeyboardInterrupt. Sessions may be used by several
+    Ctrl-C stops what a session runs that the main thread made, as KeyboardInterrupt. Sessions may be used by several
     threads, whose calls run one after another.
     """
 
@@ -43,7 +44,7 @@ class Session:
         handle = ctypes.c_void_p()
         self._check(c.session_new(options, handle))
         self._handle = handle.value
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and not _interrupts.watch():
             self._check(c.watch_signal(self._handle, signal.SIGINT))
 
     def __del__(self, free=c.session_free):

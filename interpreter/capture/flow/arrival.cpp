@@ -88,9 +88,15 @@ class Arrival {
   Next run(FlowEntry& entry, const FlowInputs& inputs) {
     if (is_time_for_trial()) place_.trial.emplace().arrive();
     Frame* const frame = vm_.frame();
-    const FlowRun done = run_flow(vm_, entry, inputs);
-    if (place_.trial) time(done);
-    count_short(entry, done);
+    const std::optional<FlowRun> done = run_flow(vm_, entry, inputs);
+    if (!done) {
+      place_.trial.reset();
+      count_refused(entry);
+      vm_.check_interrupt();
+      return Next::Interpret;
+    }
+    if (place_.trial) time(*done);
+    count_short(entry, *done);
     vm_.check_interrupt();
     // A flow that left at the top of the loop could not do its first instruction, so the interpreter does
     // that one. At any other place the instruction may have a mark of its own, which is looked at first.
@@ -107,6 +113,13 @@ class Arrival {
     }
     place_.trial->done_by_entry(static_cast<int>(std::min<std::int64_t>(*done.outer_trips, 1 << 30)));
     place_.trial->arrive();
+  }
+
+  // Drops a flow whose runs mostly cannot be recorded.
+  void count_refused(const FlowEntry& entry) {
+    if (entry.refused < kMostShortRuns || entry.refused < entry.runs) return;
+    give_up(fmt::format("of {} times that it was to run, in {} {}", entry.runs + entry.refused, entry.refused,
+                        entry.refusal));
   }
 
   // Drops a flow that mostly leaves within the loop as soon as it has begun.
@@ -164,7 +177,7 @@ class Arrival {
     LoopReading reading;
     {
       const timeline::Span span(timeline::Kind::Capture, vm_.frame()->code->name);
-      reading = read_loop(vm_, loop_);
+      reading = read_loop(vm_, loop_, true);
     }
     vm_.capture_budget().spend(Clock::now() - before);
     if (!reading.flow) {
@@ -178,9 +191,8 @@ class Arrival {
       return false;
     }
     if (vm_.interpreter().options().evaluates_flows) {
-      std::unique_ptr<jit::RunnableFlow> run = jit::evaluated(reading.flow->graph);
-      add(std::move(*reading.flow), "step by step", std::move(run), 0);
-      return true;
+      MadeFlow made = make_flow(reading.flow->graph, reading.flow->wanted, false);
+      return add(std::move(*reading.flow), "step by step", std::move(made));
     }
     place_.expected_trips = trips_left(*reading.flow, *vm_.frame());
     place_.pending = std::make_unique<PendingFlow>(std::move(*reading.flow), options_.timed);
@@ -196,21 +208,22 @@ class Arrival {
   bool take_pending() {
     if (place_.pending == nullptr || !place_.pending->is_ready()) return false;
     const std::unique_ptr<PendingFlow> pending = std::move(place_.pending);
-    jit::CompiledFlow code = pending->take_code();
-    if (!code.run) {
-      failed(std::move(code.reason));
+    MadeFlow code = pending->take_code();
+    return add(pending->take_loop(), "machine code", std::move(code));
+  }
+  bool add(LoopFlow loop, const std::string& form, MadeFlow made) {
+    if (!made.run && !made.differentiated) {
+      failed(std::move(made.reason));
       return false;
     }
-    add(pending->take_loop(), "machine code", std::move(code.run), code.code_bytes);
-    return true;
-  }
-  void add(LoopFlow loop, std::string form, std::unique_ptr<jit::RunnableFlow> run, std::size_t bytes) {
     auto entry = std::make_unique<FlowEntry>();
     entry->loop = std::move(loop);
-    entry->form = std::move(form);
-    entry->run = std::move(run);
-    entry->code_bytes = bytes;
+    entry->form = made.differentiated ? "forward and backward " + form : form;
+    entry->run = std::move(made.run);
+    entry->differentiated = std::move(made.differentiated);
+    entry->code_bytes = made.code_bytes;
     place_.entries.push_back(std::move(entry));
+    return true;
   }
 
   Vm& vm_;

@@ -6,6 +6,7 @@
 
 #include "interpreter/capture/flow/list_numbers.h"
 #include "interpreter/values/iterators.h"
+#include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
@@ -178,6 +179,7 @@ std::int64_t trips_left(const LoopFlow& loop, const Frame& frame) {
 }
 
 std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
+  if (loop.records && *loop.records != grad_enabled()) return std::nullopt;
   const Frame& frame = *vm.frame();
   SourceValues found(loop.sources, &frame);
   Numbers numbers(vm.interpreter(), loop.exprs, found);
@@ -193,20 +195,36 @@ std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
   return inputs;
 }
 
-FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
+namespace {
+
+std::optional<jit::FlowResult> result_of(FlowEntry& entry, const FlowInputs& inputs) {
+  const timeline::Span span(timeline::Kind::Kernel, entry.loop.graph->name);
+  if (entry.run) return entry.run->run(inputs);
+  jit::RecordedLoop recorded(entry.differentiated, inputs);
+  entry.refusal = recorded.why_not();
+  if (!entry.refusal.empty()) return std::nullopt;
+  std::optional<jit::FlowResult> result = recorded.run();
+  if (!result) entry.refusal = "an instruction failed in the loop, or it was interrupted";
+  entry.kept_bytes += static_cast<std::int64_t>(recorded.kept_bytes());
+  return result;
+}
+
+}  // namespace
+
+std::optional<FlowRun> run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs) {
   const LoopFlow& loop = entry.loop;
   const std::optional<std::int64_t> before = left_in(loop, *vm.frame());
-  jit::FlowResult result;
-  {
-    const timeline::Span span(timeline::Kind::Kernel, loop.graph->name);
-    result = entry.run->run(inputs);
+  const std::optional<jit::FlowResult> result = result_of(entry, inputs);
+  if (!result) {
+    ++entry.refused;
+    return std::nullopt;
   }
-  put_frame(vm, loop, inputs, result);
-  const FlowRun run{result.exit, result.iterations, outer_trips(loop, result, before, *vm.frame())};
+  put_frame(vm, loop, inputs, *result);
+  const FlowRun run{result->exit, result->iterations, outer_trips(loop, *result, before, *vm.frame())};
   ++entry.runs;
-  entry.trips += result.iterations;
+  entry.trips += result->iterations;
   entry.exits.resize(loop.exits.size());
-  ++entry.exits[static_cast<std::size_t>(result.exit)];
+  ++entry.exits[static_cast<std::size_t>(result->exit)];
   return run;
 }
 

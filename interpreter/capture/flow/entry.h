@@ -6,13 +6,19 @@
 
 #include "interpreter/capture/flow/loop_flow.h"
 #include "interpreter/vm/vm.h"
+#include "jit/pipeline/loop_node.h"
 
 namespace kiln::interp::capture {
 
 struct FlowEntry {
   LoopFlow loop;
-  std::shared_ptr<jit::RunnableFlow> run;  // also of graphs that have the loop as a node
-  std::string form;                        // "machine code"
+  std::shared_ptr<jit::RunnableFlow>
+      run;  // also of graphs that have the loop as a node; null: `differentiated`
+  std::shared_ptr<jit::DifferentiatedFlow> differentiated;  // of a loop that records gradients
+  std::string form;                                         // "machine code"
+  std::int64_t kept_bytes = 0;                              // for backward, of all runs
+  std::int64_t refused = 0;                                 // times that it did not run, or had to be undone
+  std::string refusal;                                      // why, the last time
   std::size_t code_bytes = 0;
   std::int64_t runs = 0;
   std::int64_t trips = 0;           // of all loops of the flow
@@ -36,6 +42,7 @@ struct FlowRun {
   std::int64_t trips = 0;                   // of all loops of the flow
   std::optional<std::int64_t> outer_trips;  // of the loop itself, where that is known
 };
-FlowRun run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs);
+// Nothing where gradients are recorded and cannot be as the program records them: the loop is untouched then.
+std::optional<FlowRun> run_flow(Vm& vm, FlowEntry& entry, const FlowInputs& inputs);
 
 }  // namespace kiln::interp::capture

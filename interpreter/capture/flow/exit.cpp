@@ -98,6 +98,7 @@ jit::ExitId FlowReader::exit_at(const Resume& resume, std::string reason) {
   }
   values.place = notes_.place();
   values.reason = std::move(reason);
+  values.ends_loop = exit.leaves_loop;
   flow_.exits.push_back(std::move(exit));
   notes_.graph().exits.push_back(std::move(values));
   return static_cast<jit::ExitId>(flow_.exits.size()) - 1;

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "interpreter/capture/flow/sources.h"
+#include "tensor/autograd.h"
+#include "tensor/view.h"
 
 namespace kiln::interp::capture {
 
@@ -90,10 +92,15 @@ void FlowSources::expect_written(const Tensor& x) {
     if (each.kind != Guard::Kind::Tensor) continue;
     const Entry& entry = entries_[by_source_.at({Input::Kind::Tensor, each.source})];
     if (is_input && !is_of(entry)) continue;
-    const TensorGuard given = TensorGuard::of(now(entry.value.tensor()));
-    if (given.base != BaseHistory::None)
-      throw Unsupported{"`" + flow_.sources[each.source].text + "` is a view of what requires gradients"};
-    each.tensor.base = BaseHistory::None;
+    const Tensor written = now(entry.value.tensor());
+    const std::optional<BaseHistory> base = TensorGuard::of(written).base;
+    const std::string name = "`" + flow_.sources[each.source].text + "`";
+    if (base != BaseHistory::None) flow_.records = grad_enabled();
+    if (!grad_enabled()) continue;
+    if (base == BaseHistory::Leaf) throw Unsupported{name + " is a leaf that requires gradients"};
+    if (base != BaseHistory::None && is_view(written))
+      throw Unsupported{name + " is a view of what requires gradients"};
+    each.tensor.base = base;
   }
 }
 

@@ -155,7 +155,10 @@ std::optional<FlowItem> FlowReader::tensor_member(const Tensor& x, std::string_v
   if (name == "numel") return size_item(x.numel());
   if (name == "dtype") return FlowItem::at(Value(x.dtype()), -1);
   if (name == "device") return FlowItem::at(Value(x.device()), -1);
-  if (name == "requires_grad") return FlowItem::constant(false);
+  if (name == "requires_grad") {
+    if (flow_.records) throw Unsupported{"it is asked whether a tensor requires gradients"};
+    return FlowItem::constant(false);
+  }
   if (name == "item") return notes_.item(x);
   if (name == "float") return converted(DType::F32);
   if (name == "double") return converted(DType::F64);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,12 @@ struct LoopFlow {
   std::vector<Input> inputs;  // by input of the graph
   // The size of the tensor that a list of so many numbers becomes, where the list may grow.
   static std::int64_t room_of(std::int64_t size) { return size + std::max<std::int64_t>(size / 2, 4096); }
+  // Must gradients be recorded, or must they not be? nullopt: nothing depends on it.
+  std::optional<bool> records;
+  // By input: a tensor that requires gradients while they are recorded. Where there are some, the loop is
+  // differentiated.
+  std::vector<bool> wanted;
+  bool is_differentiated() const;
 
   // What a register holds at an exit.
   struct Held {
@@ -78,7 +85,8 @@ struct LoopReading {
   lang::Span span{};
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
-// and nothing is changed.
-LoopReading read_loop(Vm& vm, const Loop& loop);
+// and nothing is changed. One that records gradients or draws random numbers is refused unless it will run
+// `in_place` of the loop, and be differentiated.
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false);
 
 }  // namespace kiln::interp::capture

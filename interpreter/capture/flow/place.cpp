@@ -40,6 +40,11 @@ bool FlowPlace::requires_gradients(const Frame& frame) const {
   });
 }
 
+bool FlowPlace::records() const {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const std::unique_ptr<FlowEntry>& each) { return each->differentiated != nullptr; });
+}
+
 void FlowPlace::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(entries, visitor);
   if (pending) pending->loop().visit_references(visitor);

@@ -33,6 +33,8 @@ struct FlowPlace {
   // Does a tensor that the latest flow is given in this frame require gradients? There is one, or one
   // pending.
   bool requires_gradients(const Frame& frame) const;
+  // Does a flow run where they do, and are recorded?
+  bool records() const;
   void visit_references(ReferenceVisitor& visitor) const;
 };
 

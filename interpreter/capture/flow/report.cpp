@@ -26,6 +26,10 @@ void add_flows(const FlowPlace& place, HotLoop& loop) {
     if (std::count(loop.forms.begin(), loop.forms.end(), entry->form) == 0) loop.forms.push_back(entry->form);
     loop.runs += entry->runs;
     loop.iterations += entry->trips;
+    if (entry->differentiated) {
+      loop.kept_bytes += entry->kept_bytes;
+      loop.kept_iterations += entry->trips;
+    }
     loop.flow_bytes += static_cast<std::int64_t>(entry->code_bytes);
     for (std::size_t k = 0; k < entry->exits.size(); ++k) {
       if (entry->exits[k] > 0) add_exit(loop.exits, entry->loop.graph->exits[k].reason, entry->exits[k]);
@@ -57,6 +61,9 @@ std::vector<std::string> flow_sentences(const HotLoop& loop) {
   for (const std::string& form : loop.forms)
     sentences.push_back(fmt::format("its loop at {} runs as {}: {}, {} trips", loop.place, form,
                                     times(loop.runs), loop.iterations));
+  if (loop.kept_iterations > 0)
+    sentences.push_back(fmt::format("  it kept {} bytes for backward, {} an iteration", loop.kept_bytes,
+                                    loop.kept_bytes / loop.kept_iterations));
   for (const LoopExit& each : loop.exits)
     sentences.push_back(fmt::format("  it left {} because {}", times(each.count), each.reason));
   if (loop.is_pending)

@@ -16,12 +16,16 @@ void FlowSources::begin(FlowNotes& notes) {
   flow_.guards.clear();
   flow_.exprs.symbols.clear();
   flow_.inputs.clear();
+  flow_.wanted.clear();
   symbols_.clear();
   for (Entry& each : entries_) begin(notes, each);
 }
 
 void FlowSources::begin(FlowNotes& notes, Entry& entry) {
   flow_.inputs.push_back({entry.kind, entry.source});
+  const bool requires_gradients = entry.kind == Input::Kind::Tensor && requires_grad(entry.value.tensor());
+  if (requires_gradients) flow_.records = grad_enabled();
+  flow_.wanted.push_back(requires_gradients && grad_enabled());
   const bool is_register = flow_.sources[entry.source].kind == Source::Kind::Register;
   notes.graph().inputs.push_back(is_register ? jit::Role::Argument : jit::Role::Captured);
   if (entry.kind == Input::Kind::Tensor) {
@@ -121,7 +125,6 @@ void check_tensor(const Tensor& x, const std::string& name) {
   if (x.impl()->wrapper != nullptr) throw Unsupported{"`" + name + "` is a tensor of a transform"};
   if (x.device() != Device{}) throw Unsupported{"`" + name + "` is not on the CPU"};
   if (x.is_number()) throw Unsupported{"`" + name + "` is a number as a tensor"};
-  if (requires_grad(x)) throw Unsupported{"`" + name + "` requires gradients"};
 }
 
 }  // namespace

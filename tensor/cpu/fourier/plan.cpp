@@ -9,6 +9,7 @@
 
 #include "tensor/cpu/fourier/transform.h"
 #include "tensor/integers.h"
+#include "tensor/interrupt.h"
 #include "tensor/math.h"
 
 namespace kiln::cpu {
@@ -108,8 +109,10 @@ void FourierPlan<T>::split() {
   kind = Kind::Split;
   columns = FourierPasses<T>(best);
   rows = FourierPasses<T>(length / best);
-  for (std::int64_t first = 0; first < rows.length(); first += kSide)
+  for (std::int64_t first = 0; first < rows.length(); first += kSide) {
+    check_interrupt();
     for (std::int64_t k = 0; k < best; ++k) put(coarse, root_of_unity(k * first, length));
+  }
   fine.resize(static_cast<std::size_t>(best * kFourierRow<T>));
   for (std::int64_t k = 0; k < best; ++k) {
     for (std::int64_t column = 0; column < kSide; ++column) {
@@ -131,15 +134,18 @@ void FourierPlan<T>::make_chirp() {
   inner = fourier_plan<T>(size);
   std::vector<double> around(static_cast<std::size_t>(2 * size));
   std::int64_t square = 0;  // j^2 modulo 2 n
-  for (std::int64_t j = 0; j < length; ++j) {
-    const RootOfUnity root = root_of_unity(square, 2 * length);
-    put(chirp, root);
-    for (const std::int64_t at : {j, (size - j) % size}) {
-      around[static_cast<std::size_t>(2 * at)] = root.re / static_cast<double>(size);
-      around[static_cast<std::size_t>(2 * at + 1)] = -root.im / static_cast<double>(size);
+  in_pieces(static_cast<std::size_t>(length), kPieceOfValues, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; ++j) {
+      const RootOfUnity root = root_of_unity(square, 2 * length);
+      put(chirp, root);
+      for (const std::size_t at :
+           {j, (static_cast<std::size_t>(size) - j) % static_cast<std::size_t>(size)}) {
+        around[2 * at] = root.re / static_cast<double>(size);
+        around[2 * at + 1] = -root.im / static_cast<double>(size);
+      }
+      square = (square + 2 * static_cast<std::int64_t>(j) + 1) % (2 * length);
     }
-    square = (square + 2 * j + 1) % (2 * length);
-  }
+  });
   double* const pairs = around.data();
   transform(*fourier_plan<double>(size), FourierLines<double>{pairs, 0, pairs, 0, 1}, false, 1.0);
   for (const double value : around) filter.push_back(static_cast<T>(value));

@@ -81,7 +81,8 @@ struct RealPlan {
   std::size_t bytes() const { return roots.size() * sizeof(T); }
 };
 
-// Made once, and kept while there is room. `length` is at least 1, of real numbers 2.
+// Made once, and kept while there is room. `length` is at least 1, of real numbers 2. Throw OpError
+// (Interrupted).
 template <class T>
 std::shared_ptr<const FourierPlan<T>> fourier_plan(std::int64_t length);
 template <class T>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tensor/cpu/fourier/real_kernels.h"
 #include "tensor/cpu/fourier/transform.h"
 #include "tensor/cpu/scratch.h"
 #include "tensor/parallel.h"
@@ -19,8 +20,6 @@ void each_line(const RealLines<T>& lines, RangeFn f) {
 
 // ---- Of even length: a line of n real numbers is one of n / 2 pairs, (x_0, x_1), … ------------------------
 
-// Z is the transform of the pairs, E and O are those of the numbers at even and odd places:
-// Z_k = E_k + i O_k, X_k = E_k + e^(-2 pi i k/n) O_k, and both are found from Z_k and Z_(n/2 - k).
 template <class T>
 class Even {
  public:
@@ -29,63 +28,25 @@ class Even {
   void from_real(const RealLines<T>& lines, const T* from, T* pairs) const {
     const std::int64_t step = 2 * half_ + 2;
     transform(*plan_->pairs, FourierLines<T>{from, 2 * half_, pairs, step, lines.count}, false, lines.factor);
+    const RealKernels<T>& kernels = real_fourier_table().of<T>();
     const T weight = lines.is_weighted ? T(1) : T(0.5);
     each_line(lines, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t line = begin; line < end; ++line) part(pairs + line * step, weight);
+      for (std::int64_t line = begin; line < end; ++line)
+        kernels.part(pairs + line * step, plan_->roots.data(), half_, weight);
     });
   }
   void to_real(const RealLines<T>& lines, const T* pairs, T* to) const {
     const std::int64_t step = 2 * half_;
+    const RealKernels<T>& kernels = real_fourier_table().of<T>();
     const T weight = lines.is_weighted ? T(0.5) : T(1);
     each_line(lines, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t line = begin; line < end; ++line)
-        join(pairs + line * (step + 2), to + line * step, weight);
+        kernels.join(pairs + line * (step + 2), to + line * step, plan_->roots.data(), half_, weight);
     });
     transform(*plan_->pairs, FourierLines<T>{to, step, to, step, lines.count}, true, lines.factor);
   }
 
  private:
-  // Z becomes X.
-  void part(T* line, T weight) const {
-    const T first = line[0], second = line[1];
-    for (std::int64_t k = 1; 2 * k <= half_; ++k) {
-      T* const low = line + 2 * k;
-      T* const high = line + 2 * (half_ - k);
-      const T even_re = weight * (low[0] + high[0]), even_im = weight * (low[1] - high[1]);
-      const T odd_re = weight * (low[1] + high[1]), odd_im = weight * (high[0] - low[0]);
-      const T root_re = plan_->roots[at(2 * k)], root_im = plan_->roots[at(2 * k + 1)];
-      const T turned_re = odd_re * root_re - odd_im * root_im,
-              turned_im = odd_re * root_im + odd_im * root_re;
-      low[0] = even_re + turned_re;
-      low[1] = even_im + turned_im;
-      high[0] = even_re - turned_re;
-      high[1] = turned_im - even_im;
-    }
-    line[0] = first + second;
-    line[2 * half_] = first - second;
-    line[1] = line[2 * half_ + 1] = T(0);
-  }
-  // X becomes twice Z.
-  void join(const T* pairs, T* line, T weight) const {
-    line[0] = pairs[0] + pairs[2 * half_];
-    line[1] = pairs[0] - pairs[2 * half_];
-    for (std::int64_t k = 1; 2 * k <= half_; ++k) {
-      const T* const low = pairs + 2 * k;
-      const T* const high = pairs + 2 * (half_ - k);
-      const T even_re = weight * (low[0] + high[0]), even_im = weight * (low[1] - high[1]);
-      const T turned_re = weight * (low[0] - high[0]), turned_im = weight * (low[1] + high[1]);
-      const T root_re = plan_->roots[at(2 * k)], root_im = -plan_->roots[at(2 * k + 1)];
-      const T odd_re = turned_re * root_re - turned_im * root_im,
-              odd_im = turned_re * root_im + turned_im * root_re;
-      line[2 * k] = even_re - odd_im;
-      line[2 * k + 1] = even_im + odd_re;
-      line[2 * (half_ - k)] = even_re + odd_im;
-      line[2 * (half_ - k) + 1] = odd_re - even_im;
-    }
-  }
-
-  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
   std::int64_t half_;
   std::shared_ptr<const RealPlan<T>> plan_;
 };

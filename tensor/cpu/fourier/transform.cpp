@@ -65,9 +65,7 @@ class Transform {
   void run() const {
     switch (plan_.kind) {
       case FourierPlan<T>::Kind::Direct:
-        return share(kSide, [&](std::int64_t line, std::int64_t count, const Blocks<T>& blocks) {
-          run_directly(line, count, blocks);
-        });
+        return run_direct();
       case FourierPlan<T>::Kind::Split:
         return run_split();
       case FourierPlan<T>::Kind::Chirp:
@@ -81,23 +79,29 @@ class Transform {
   const T* from(std::int64_t line) const { return lines_.from + line * lines_.step; }
   T* to(std::int64_t line) const { return lines_.to + line * lines_.to_step; }
 
-  // Groups of lines, for all threads.
+  // Over lines, or within each of them where there are fewer lines than threads.
   template <class F>
-  void share(std::int64_t side, const F& f) const {
-    parallel_for(ceil_divide(lines_.count, side), std::max<std::int64_t>(1, kGrain / (side * plan_.length)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const Blocks<T> blocks(plan_.length);
-                   for (std::int64_t group = begin; group < end; ++group)
-                     f(group * side, std::min(side, lines_.count - group * side), blocks);
-                 });
+  void over_lines(const F& f) const {
+    if (lines_.count < num_threads()) return f(0, lines_.count);
+    parallel_for(lines_.count, std::max<std::int64_t>(1, kGrain / plan_.length), f);
   }
 
   void scale(T* block, std::int64_t rows) const {
     if (factor_ != T(1)) fourier_table().of<T>().scale(block, rows * kFourierRow<T>, factor_);
   }
 
+  // ---- Direct ----
+
+  void run_direct() const {
+    parallel_for(ceil_divide(lines_.count, kSide), std::max<std::int64_t>(1, kGrain / (kSide * plan_.length)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   const Blocks<T> blocks(plan_.length);
+                   for (std::int64_t group = begin; group < end; ++group)
+                     run_group(group * kSide, std::min(kSide, lines_.count - group * kSide), blocks);
+                 });
+  }
   // Elements of lines become rows of a block: real and imaginary parts in turns, as they are.
-  void run_directly(std::int64_t line, std::int64_t count, const Blocks<T>& blocks) const {
+  void run_group(std::int64_t line, std::int64_t count, const Blocks<T>& blocks) const {
     const std::int64_t row = 2 * plan_.length;
     if (count == kSide)
       transpose_elements(from(line), lines_.step, blocks.first(), kSide, row, kSide);
@@ -124,16 +128,14 @@ class Transform {
   // ---- Split ----
 
   void run_split() const {
-    const auto each = [&](std::int64_t begin, std::int64_t end) {
+    over_lines([&](std::int64_t begin, std::int64_t end) {
       const Scratch<T> between(round_up(plan_.columns.length(), kSide) *
                                round_up(plan_.rows.length(), kSide) * 2);
       for (std::int64_t line = begin; line < end; ++line) {
         transform_columns(from(line), between.get());
         transform_rows(between.get(), to(line));
       }
-    };
-    if (lines_.count < num_threads()) return each(0, lines_.count);
-    parallel_for(lines_.count, std::max<std::int64_t>(1, kGrain / plan_.length), each);
+    });
   }
   // The blocks that a matrix of so many columns is cut into.
   template <class F>
@@ -176,13 +178,16 @@ class Transform {
   // The inverse transform is the conjugate of that of the conjugate.
   void run_chirp() const {
     const FourierPlan<T>& inner = *plan_.inner;
+    // Short ones are transformed side by side.
     const std::int64_t side = inner.kind == FourierPlan<T>::Kind::Direct ? kSide : 1;
+    const auto each = [&](std::int64_t begin, std::int64_t end) {
+      const Scratch<T> around(2 * side * inner.length);
+      for (std::int64_t group = begin; group < end; ++group)
+        convolve(group * side, std::min(side, lines_.count - group * side), around.get());
+    };
+    if (side == 1) return over_lines(each);
     parallel_for(ceil_divide(lines_.count, side), std::max<std::int64_t>(1, kGrain / (side * inner.length)),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   const Scratch<T> around(2 * side * inner.length);
-                   for (std::int64_t group = begin; group < end; ++group)
-                     convolve(group * side, std::min(side, lines_.count - group * side), around.get());
-                 });
+                 each);
   }
   void convolve(std::int64_t first, std::int64_t count, T* around) const {
     const FourierKernels<T>& kernels = fourier_table().of<T>();

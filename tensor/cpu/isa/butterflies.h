@@ -2,32 +2,9 @@
 // by files that are compiled once per instruction set.
 #pragma once
 
-#include "tensor/cpu/isa/vectors.h"
+#include "tensor/cpu/isa/complex_vectors.h"
 
 namespace kiln::cpu::KILN_ISA {
-
-// Complex numbers, one in each lane.
-template <class T>
-struct ComplexVector {
-  VectorOf<T> re, im;
-
-  [[gnu::always_inline]] friend ComplexVector operator+(const ComplexVector& a, const ComplexVector& b) {
-    return {a.re + b.re, a.im + b.im};
-  }
-  [[gnu::always_inline]] friend ComplexVector operator-(const ComplexVector& a, const ComplexVector& b) {
-    return {a.re - b.re, a.im - b.im};
-  }
-  // By a real number.
-  [[gnu::always_inline]] ComplexVector times(T factor) const { return {re * factor, im * factor}; }
-  // By complex numbers: one, or one in each lane.
-  [[gnu::always_inline]] ComplexVector times(T other_re, T other_im) const {
-    return {re * other_re - im * other_im, re * other_im + im * other_re};
-  }
-  [[gnu::always_inline]] ComplexVector times(const ComplexVector& other) const {
-    return {re * other.re - im * other.im, re * other.im + im * other.re};
-  }
-  [[gnu::always_inline]] ComplexVector times_minus_i() const { return {im, -re}; }
-};
 
 // The numbers become their transform.
 template <int kRadix>

@@ -5,7 +5,6 @@
 #include "tensor/cpu/fourier/fourier_kernels.h"
 #include "tensor/cpu/isa/butterflies.h"
 #include "tensor/cpu/isa/squares.h"
-#include "tensor/cpu/isa/vectors.h"
 
 namespace kiln::cpu::KILN_ISA {
 namespace {
@@ -65,25 +64,6 @@ void pass(const FourierPass<T>& pass, const ComplexRows<T>& from, const ComplexR
 }
 
 // ---- Pairs and blocks ------------------------------------------------------------------------------------
-
-template <class T>
-inline constexpr std::make_integer_sequence<int, kWidth<T>> kAllLanes;
-
-// Pairs become real and imaginary parts, and back.
-template <class T, int... kAt>
-[[gnu::always_inline]] inline ComplexVector<T> load_pairs(const T* from, std::integer_sequence<int, kAt...>) {
-  const VectorOf<T> a = load(from), b = load(from + kWidth<T>);
-  return {__builtin_shufflevector(a, b, (2 * kAt)...), __builtin_shufflevector(a, b, (2 * kAt + 1)...)};
-}
-template <class T, int... kAt>
-[[gnu::always_inline]] inline void store_pairs(T* to, const ComplexVector<T>& x,
-                                               std::integer_sequence<int, kAt...>) {
-  constexpr int kSide = kWidth<T>;
-  const VectorOf<T> first = __builtin_shufflevector(x.re, x.im, (kAt / 2 + kAt % 2 * kSide)...);
-  const VectorOf<T> second = __builtin_shufflevector(x.re, x.im, (kSide / 2 + kAt / 2 + kAt % 2 * kSide)...);
-  store(to, first);
-  store(to + kSide, second);
-}
 
 template <class T>
 void load_columns(const T* from, std::int64_t step, std::int64_t rows, std::int64_t columns, T* block) {

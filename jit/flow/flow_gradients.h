@@ -1,0 +1,66 @@
+// Owns where the flow that goes back finds what all of its blocks read: memory of gradients, the inputs of
+// the flow that were only read, sizes.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "jit/flow/flow_kept.h"
+#include "jit/flow/flow_writer.h"
+#include "tensor/substitute.h"
+
+namespace kiln::jit {
+
+// What is reached is not known before the flow runs back.
+struct UnknownReach {};
+
+class FlowGradients {
+ public:
+  // Makes the inputs of the flow that goes back, and its first block, where it stands afterwards.
+  FlowGradients(FlowWriter& writer, FlowBackward& made, const FlowWay& way, const FlowReach& reach);
+
+  // The gradient that comes in for an output is the memory of the gradient of that tensor from the beginning.
+  // `outputs`: by number, the tensors that they are.
+  using Outputs = std::vector<std::pair<std::size_t, ValueId>>;
+  void add_inputs(const Outputs& outputs);
+  // In the first block.
+  void begin();
+
+  // The memory of the gradient of a tensor.
+  ValueId memory(ValueId tensor);
+  // What it holds before anything is added: -0.0 where that changes no bit of what is added first.
+  double zero(ValueId tensor) const { return viewed_.contains(tensor) ? 0.0 : -0.0; }
+  // An input of the flow, as it was given.
+  ValueId given(ValueId input) const { return given_.at(input); }
+  const SymbolSizes& sizes() const { return sizes_; }
+  // Of a tensor that a gradient comes to in some runs alone, a bool: has none come since this was last asked?
+  // Nothing for other tensors.
+  std::optional<ValueId> take_absence(ValueId tensor);
+  // A gradient came to the tensor, unless `absent`.
+  void arrive(ValueId tensor, const std::optional<ValueId>& absent);
+  // The gradients of wanted inputs become the values of the exit.
+  void finish(ExitId done);
+
+ private:
+  ValueId input(FlowBackward::Input what, Type type, std::int64_t hint = 1);
+  Type own_type(ValueId id) const;
+  void find_viewed();
+  ValueId absence(ValueId tensor);
+  std::set<ValueId> read_inputs() const;
+  bool is_summed(std::size_t input, const Outputs& outputs) const;
+  void add_numbers(const std::set<ValueId>& read, const std::vector<ValueId>& tensors);
+  void add_symbols(const std::vector<ValueId>& tensors);
+
+  FlowWriter& writer_;
+  FlowBackward& made_;
+  const FlowWay& way_;
+  const FlowReach& reach_;
+  SymbolSizes sizes_;  // of symbols of the flow
+  std::map<ValueId, ValueId> memory_, given_;
+  std::set<ValueId> viewed_;  // to whose gradients those of views are added, or parts of which are written
+  std::vector<ValueId> uncertain_;     // to which a gradient comes in some runs alone
+  ValueId absent_ = Operand::kAbsent;  // by these: has none come?
+};
+
+}  // namespace kiln::jit
