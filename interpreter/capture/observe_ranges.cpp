@@ -6,15 +6,18 @@ namespace kiln::interp::capture {
 
 using lang::BinaryOp;
 
-// Does the call make a range which the next instruction begins a loop over?
+// Does the call make a range which a loop begins over at once? Loops of functions that a host function calls
+// back are never nodes.
 bool Observer::makes_range_of_loop() const {
   const Value& f = called_by(r_[i_.a]);
-  const bool is_range = f.is(Tag::Type) && f.as<Type>().instances == Tag::Range;
-  const Instruction& next = frame_.pc[1];
-  const bool begins = frame_.code->opcode_at(frame_.place() + 1) == Opcode::BeginFor && next.b == i_.a;
-  // Loops of functions that a host function calls back are never nodes.
-  if (tracer_.nested_ > 0) return false;
-  return is_range && begins && i_.b >= 1 && i_.b <= 3 && frame_.is_temporary(i_.a) &&
+  if (!f.is(Tag::Type) || f.as<Type>().instances != Tag::Range || tracer_.nested_ > 0) return false;
+  std::size_t next = frame_.place() + 1;
+  std::uint32_t made = i_.a;
+  if (frame_.code->opcode_at(next) == Opcode::Take && frame_.code->instructions[next].b == made)
+    made = frame_.code->instructions[next++].a;
+  const bool begins =
+      frame_.code->opcode_at(next) == Opcode::BeginFor && frame_.code->instructions[next].b == made;
+  return begins && frame_.is_temporary(made) && i_.b >= 1 && i_.b <= 3 &&
          (i_.b < 3 || tracer_.shadow(r_ + i_.a + 3) < 0);
 }
 
