@@ -281,7 +281,6 @@ class Tracer final : public Watcher, private FollowedNumbers {
                                              const FlowPlace* place);
   bool note_loop(Frame& frame, const Loop& loop, const LoopResults& made);
   void put_behind_loop(Frame& frame, const LoopResults& made);
-  bool fix_range(const Frame& frame, const Loop& loop);
   void set_place(const lang::Span& span);
 
   // ---- Ends (tracer_exit.cpp) ----

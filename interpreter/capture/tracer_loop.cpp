@@ -9,6 +9,7 @@
 #include "jit/flow/number_value.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_function.h"
+#include "tensor/autograd.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::capture {
@@ -67,8 +68,8 @@ bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
   const bool is_unrolled =
       !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
   if (is_unrolled || (&frame == base_ && !region_.contains(loop.top))) return false;
-  // An entry that begins there holds iterations of the loop, unless the whole function is compiled.
-  if (is_own_top(frame, loop.top) && (instructions_ > 0 || region_.begin == loop.top)) return false;
+  // An entry that begins there holds iterations of the loop.
+  if (instructions_ == 0 || is_own_top(frame, loop.top)) return false;
   const CompileOptions& options = base_->code->compiled->options;
   return options.own_backend.is_none() && options.own_passes.empty();
 }
@@ -99,6 +100,7 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
   for (const Input& each : flow.inputs) {
     if (each.kind == Input::Kind::Numbers) return std::nullopt;  // of which a node is given none
     const Value& v = *value_of(flow, each, frame, found);
+    if (v.is(Tag::Tensor) && requires_grad(v.tensor())) return std::nullopt;  // the node has no derivative
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
@@ -172,21 +174,6 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
   }
   if (is_stopped()) return false;
   put_behind_loop(frame, made);
-  return true;
-}
-
-// Of a loop that begins to be unrolled, which is done for one number of iterations. False where that changes
-// with each trip of a loop around it, so that capture ends.
-bool Tracer::fix_range(const Frame& frame, const Loop& loop) {
-  const std::size_t step = loop.end - 1;
-  if (frame.code->opcode_at(step) != Opcode::NextFor) return true;
-  const Value* const state = frame.base + frame.code->instructions[step].a;
-  if (shadow(state) < 0 && shadow(state + 1) < 0) return true;
-  if (varying_.in_loop) {
-    stop("a number that changes with each trip is needed as it is");
-    return false;
-  }
-  for (const Value* r : {state, state + 1}) fix_register(r);
   return true;
 }
 
