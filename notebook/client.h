@@ -18,6 +18,12 @@ struct CellError {
   std::vector<std::string> traceback;  // the lines of its text, with the colours of a terminal
 };
 
+// The error as the content of a reply.
+inline Json error_json(const CellError& error) {
+  return {
+      {"status", "error"}, {"ename", error.name}, {"evalue", error.message}, {"traceback", error.traceback}};
+}
+
 // One who shows a notebook. `data` is a MIME bundle: texts by their types, pictures as base64.
 class Client {
  public:

@@ -20,11 +20,6 @@ CellError cell_error(const lang::Diagnostic& error) {
   return shown;
 }
 
-Json error_json(const CellError& error) {
-  return {
-      {"status", "error"}, {"ename", error.name}, {"evalue", error.message}, {"traceback", error.traceback}};
-}
-
 }  // namespace
 
 Notebook::Notebook(Client& client, const Options& options)

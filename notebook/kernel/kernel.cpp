@@ -55,8 +55,7 @@ Json Kernel::execute_request_impl(int number, const std::string& code, bool sile
   number_ = number;
   const CellReply reply = notebook_.run(
       code, {.silent = silent, .kept = kept, .may_ask = may_ask, .expressions = std::move(expressions)});
-  if (reply.error)
-    return xeus::create_error_reply(reply.error->name, reply.error->message, reply.error->traceback);
+  if (reply.error) return error_json(*reply.error);
   const bool ends = reply.status == repl::Status::Quit;
   return xeus::create_successful_reply(ends ? end_payload() : Json::array(), reply.expressions);
 }

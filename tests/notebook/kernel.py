@@ -40,7 +40,7 @@ def check_questions(kernel):
     found = kernel.reply(client.complete("\"é\"; x.shap", 11))
     assert found["status"] == "ok" and found["cursor_end"] == 11, found
     assert "relu" in kernel.reply(client.complete("rel"))["matches"]
-    page = kernel.reply(client.inspect("relu(x", 6))
+    page = kernel.reply(client.inspect("relu(", 5))
     assert page["found"] and "relu" in page["data"]["text/plain"], page
     assert not kernel.reply(client.inspect("no_such_name"))["found"]
     states = {"x = 1": "complete", "fn f(x) {": "incomplete", "1 +* 2": "invalid", ":help": "complete"}
