@@ -137,6 +137,7 @@ def main():
         check_interrupts(kernel)
         check_forgery(kernel)
         check_two_kernels(place, kernel)
+    with Place(sys.argv[1]) as place, Served(place) as kernel:
         check_crash(kernel)
         check_end(kernel)
     print("the kernel answers as a notebook expects")
