@@ -147,7 +147,10 @@ Result build_library(Session& session, const CommandLine& line) {
     lang::Diagnostic& told = error.diagnostic();
     std::erase_if(told.labels, [](const lang::Label& each) { return !is_of_program(each.span); });
     std::erase_if(told.trace, [](const lang::Frame& each) { return !is_of_program(each.span); });
-    throw;
+    if (told.kind == "Interrupted") throw;
+    session.report(told);  // here, since its places are in texts of the session
+    ran.status = Status::Error;
+    ran.exit_code = kExitError;
   }
   return ran;
 }

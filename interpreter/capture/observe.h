@@ -68,11 +68,6 @@ class Observer {
   Dims sizes_met(const Value& v);
   void size_query(const Tensor& x, std::optional<std::int64_t> dim, bool count);
   void built();
-  bool makes_range_of_loop() const;
-  void range_made();
-  void range_begins();
-  bool begins_range() const;
-  void first_of_range();
   void stored(const Value& object, std::int64_t at, const Value* r);
   void stored_item(const Value& container, const Value* index, const Value* r);
   void recalled(const Value& object, std::int64_t at);

@@ -77,6 +77,8 @@ void Observer::expect(const Sources& sources, const Guard& guard) {
       return;
     case Guard::Kind::Length:
       return tracer_.read_length(*found.value);
+    case Guard::Kind::Tag:
+    case Guard::Kind::Code:
     case Guard::Kind::Struct:
     case Guard::Kind::Tensor:
       return;  // what was read has such a guard

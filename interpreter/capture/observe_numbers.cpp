@@ -283,7 +283,6 @@ void Observer::numbers_of_call() {
     }
     const bool op = f.is(Tag::Native) && f.as<Native>().unbound != nullptr && is_op(f.as<Native>().name);
     if (op) return tracer_.expect(arguments, arguments.data());
-    if (makes_range_of_loop()) return range_made();
     const bool prints = f.is(Tag::Native) && rule_of_function(f.as<Native>().name) == HostRule::Prints;
     return prints ? void() : fix_all();
   }
@@ -381,7 +380,6 @@ void Observer::follow_numbers() {
       break;
     case Opcode::NextFor:
       if (tracer_.is_own_step(frame_)) return tracer_.follow_step(frame_);
-      if (begins_range()) return first_of_range();
       break;
     case Opcode::Return:
       // A host function takes the result of a function that it calls as a plain value.
@@ -389,8 +387,6 @@ void Observer::follow_numbers() {
       tracer_.fix_register(a);
       return tracer_.fix_all_in(*a);
     case Opcode::BeginFor:
-      if (b->is(Tag::Range) && tracer_.has_parts(*b)) return range_begins();
-      [[fallthrough]];
     case Opcode::Unpack:
     case Opcode::UnpackStar:
     case Opcode::ListExtend:

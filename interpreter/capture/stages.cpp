@@ -14,6 +14,7 @@
 #include "interpreter/capture/loops.h"
 #include "interpreter/capture/own_pass.h"
 #include "interpreter/vm/impl.h"
+#include "jit/graph/loop.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/fused_text.h"
 #include "tensor/backend.h"
@@ -368,6 +369,25 @@ std::string trips_sentence(const HotLoop& loop) {
 
 }  // namespace
 
+namespace {
+
+// The loops that are nodes of its graphs, each once.
+std::vector<std::string> loop_nodes_in(const Compiled& compiled) {
+  std::vector<std::string> sentences;
+  for (const Entry* entry : compiled.in_order) {
+    for (const jit::Node& node : entry->captured.nodes) {
+      if (node.is_constant() || jit::loop_function(*node.op) == nullptr) continue;
+      std::string sentence =
+          fmt::format("its loop at {}:{} is one node of its graph", node.place.file.get(), node.place.line);
+      if (std::count(sentences.begin(), sentences.end(), sentence) == 0)
+        sentences.push_back(std::move(sentence));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace
+
 std::string why(Interpreter& interpreter, const Value& function) {
   const Code* code = code_of(function);
   if (code == nullptr && !function.is_none()) return "it is no function of the program";
@@ -384,6 +404,8 @@ std::string why(Interpreter& interpreter, const Value& function) {
     for (const std::string& sentence : capture::flow_sentences(each)) text += "\n" + sentence;
     if (const std::string sentence = trips_sentence(each); !sentence.empty()) text += "\n" + sentence;
   }
+  for (const Code* each : compiled_code(interpreter, function))
+    for (const std::string& sentence : loop_nodes_in(*each->compiled)) text += "\n" + sentence;
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const std::string& each : info.notes) text += "\n" + each;

@@ -192,7 +192,6 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
       stop("a loop runs as machine code", End::LongLoop);
       return false;
     }
-    if (!fix_range(frame, *loop)) return false;
     unrolled_.push_back({&frame, *loop, {nodes}, instructions_, false, {}, finish(take_snapshot())});
     return true;
   }
@@ -265,8 +264,7 @@ void Tracer::set_pending() {
   }
   pending_.clear();
   for (auto& [r, parts] : pending_parts_) {
-    if (r->is(Tag::Tuple) || r->is(Tag::Slice) || r->is(Tag::Range))
-      part_shadows_[r->object()] = {*r, std::move(parts)};
+    if (r->is(Tag::Tuple) || r->is(Tag::Slice)) part_shadows_[r->object()] = {*r, std::move(parts)};
     if (!r->is(Tag::List)) continue;
     for (std::size_t k = 0; k < parts.size(); ++k) keep_number(*r, static_cast<std::int64_t>(k), parts[k]);
   }
@@ -307,8 +305,6 @@ bool Tracer::may_stop() const {
       return false;
     case Opcode::Call:
       return !r[i.a].is(Tag::Function);
-    case Opcode::BeginFor:
-      return !r[i.b].is(Tag::Range);
     default:
       break;
   }

@@ -16,9 +16,12 @@
 #include "interpreter/capture/loops.h"
 #include "interpreter/vm/followed_numbers.h"
 #include "interpreter/vm/vm.h"
+#include "jit/flow/flow_graph.h"
 #include "jit/trace/record.h"
 
 namespace kiln::interp::capture {
+
+struct FlowPlace;
 
 // Where capture ends.
 enum class End : std::uint8_t {
@@ -274,9 +277,10 @@ class Tracer final : public Watcher, private FollowedNumbers {
   bool may_be_node(const Frame& frame, const Loop& loop) const;
   bool is_read_at_once(const Frame& frame, const Loop& loop) const;
   std::optional<LoopResults> results_of_loop(const Frame& frame, const Loop& loop);
+  std::shared_ptr<jit::RunnableFlow> code_of(const std::shared_ptr<const jit::FlowGraph>& flow,
+                                             const FlowPlace* place);
   bool note_loop(Frame& frame, const Loop& loop, const LoopResults& made);
   void put_behind_loop(Frame& frame, const LoopResults& made);
-  bool fix_range(const Frame& frame, const Loop& loop);
   void set_place(const lang::Span& span);
 
   // ---- Ends (tracer_exit.cpp) ----

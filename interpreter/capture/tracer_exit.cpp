@@ -48,7 +48,6 @@ Tracer::Snapshot Tracer::take_snapshot() {
                           : is_top          ? live.is_live(activation.place, r)
                                             : r < frame->pc->a && live.is_live_after(activation.place, r);
       if (!needed) continue;
-      if (frame->base[r].is(Tag::Range)) fix_object(frame->base[r]);  // frames get it as it is
       activation.registers.emplace_back(r, frame->base[r]);
       activation.untouched.push_back(is_untouched(frame->base + r));
       activation.numbers.push_back(shadow(frame->base + r));

@@ -7,7 +7,9 @@
 #include "interpreter/capture/observe.h"
 #include "interpreter/interpreter.h"
 #include "jit/flow/number_value.h"
+#include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_function.h"
+#include "tensor/autograd.h"
 #include "tensor/functions.h"
 
 namespace kiln::interp::capture {
@@ -41,15 +43,6 @@ const Value* value_of(const LoopFlow& loop, const Input& input, const Frame& fra
   return frame.base + loop.sources[input.source].number + (input.kind == Input::Kind::Left ? 1 : 0);
 }
 
-// Code of the flow that runs at this place already.
-std::shared_ptr<jit::RunnableFlow> known_code(const FlowPlace* place, const jit::FlowGraph& graph) {
-  if (place == nullptr) return nullptr;
-  const auto found = std::find_if(place->entries.begin(), place->entries.end(), [&](const auto& each) {
-    return jit::is_same_flow(*each->loop.graph, graph);
-  });
-  return found == place->entries.end() ? nullptr : (*found)->run;
-}
-
 }  // namespace
 
 // A loop that has run in the recorded call.
@@ -71,13 +64,14 @@ bool Tracer::run_loop() {
 }
 
 bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
-  if (instructions_ == 0 || nested_ > 0 || is_apart_ || is_stopped() || levels::top != &recorder_ ||
-      is_own_top(frame, loop.top) || (&frame == base_ && !region_.contains(loop.top)))
-    return false;
+  if (nested_ > 0 || is_apart_ || is_stopped() || levels::top != &recorder_) return false;
   const bool is_unrolled =
       !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
+  if (is_unrolled || (&frame == base_ && !region_.contains(loop.top))) return false;
+  // An entry that begins there holds iterations of the loop.
+  if (instructions_ == 0 || is_own_top(frame, loop.top)) return false;
   const CompileOptions& options = base_->code->compiled->options;
-  return !is_unrolled && options.own_backend.is_none() && options.own_passes.empty();
+  return options.own_backend.is_none() && options.own_passes.empty();
 }
 
 // May the loop be read? Where nobody asked for compilation, only if it runs as a flow by itself.
@@ -94,26 +88,27 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   LoopReading reading = read_loop(vm_, loop);
   if (!reading.flow || !is_worth_a_node(frame, loop, *reading.flow->graph, place.get())) return std::nullopt;
+  if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
+    if (jit::verifies_passes()) throw InternalError("the flow graph of a node is wrong: " + fault);
+    return std::nullopt;
+  }
   LoopResults made;
   made.flow = std::move(reading.flow);
   const LoopFlow& flow = *made.flow;
   std::vector<Tensor> operands;
   SourceValues found(flow.sources, &frame);
   for (const Input& each : flow.inputs) {
-    if (each.kind == Input::Kind::Numbers) return std::nullopt;
+    if (each.kind == Input::Kind::Numbers) return std::nullopt;  // of which a node is given none
     const Value& v = *value_of(flow, each, frame, found);
+    if (v.is(Tag::Tensor) && requires_grad(v.tensor())) return std::nullopt;  // the node has no derivative
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
-  std::shared_ptr<jit::RunnableFlow> run = known_code(place.get(), *flow.graph);
-  if (run == nullptr) {
-    run = vm_.interpreter().options().evaluates_flows ? jit::evaluated(flow.graph)
-                                                      : jit::compile_flow(flow.graph).run;
-  }
-  if (run == nullptr) return std::nullopt;
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
-    if (gives_number_in_tuple(flow, done.front())) continue;
-    jit::FlowAsOp as = jit::as_op(flow.graph, run, std::move(done));
+    if (!may_be_followed(flow, done.front())) continue;
+    jit::FlowAsOp as = jit::as_op(flow.graph, std::move(done));
     if (!as.function || shares_written(operands, as.function->written)) continue;
+    as.function->run = code_of(flow.graph, place.get());
+    if (as.function->run == nullptr) return std::nullopt;
     as.function->name = recorder_.own_name("loop");
     made.op = jit::make_loop_op(*std::move(as.function));
     made.places = std::move(as.places);
@@ -125,6 +120,23 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
     }
   }
   return std::nullopt;
+}
+
+// Code is made once for equal flows. Null where none can be made.
+std::shared_ptr<jit::RunnableFlow> Tracer::code_of(const std::shared_ptr<const jit::FlowGraph>& flow,
+                                                   const FlowPlace* place) {
+  Compiled& compiled = *base_->code->compiled;
+  for (const auto& [known, run] : compiled.loop_code)
+    if (jit::is_same_flow(*known, *flow)) return run;
+  std::shared_ptr<jit::RunnableFlow> run;
+  for (std::size_t k = 0; place != nullptr && k < place->entries.size(); ++k)
+    if (jit::is_same_flow(*place->entries[k]->loop.graph, *flow)) run = place->entries[k]->run;
+  if (run == nullptr) {
+    const bool by_steps = vm_.interpreter().options().evaluates_flows;
+    run = by_steps ? jit::evaluated(flow) : jit::compile_flow(flow).run;
+  }
+  if (run != nullptr) compiled.loop_code.emplace_back(flow, run);
+  return run;
 }
 
 // False where capture stops in front of the loop.
@@ -165,28 +177,20 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
   return true;
 }
 
-// Of a loop that begins to be unrolled, which is done for one number of iterations. False where that changes
-// with each trip of a loop around it, so that capture ends.
-bool Tracer::fix_range(const Frame& frame, const Loop& loop) {
-  const std::size_t step = loop.end - 1;
-  if (frame.code->opcode_at(step) != Opcode::NextFor) return true;
-  const Value* const state = frame.base + frame.code->instructions[step].a;
-  if (shadow(state) < 0 && shadow(state + 1) < 0) return true;
-  if (varying_.in_loop) {
-    stop("a number that changes with each trip is needed as it is");
-    return false;
-  }
-  for (const Value* r : {state, state + 1}) fix_register(r);
-  return true;
-}
-
 void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
   const LoopFlow& flow = *made.flow;
-  const jit::LoopFunction& function = *jit::loop_function(*made.op);
-  const auto& exit = flow.exits[static_cast<std::size_t>(function.done.front())];
+  const auto done = static_cast<std::size_t>(jit::loop_function(*made.op)->done.front());
+  const LoopFlow::Exit& exit = flow.exits[done];
   SourceValues found(flow.sources, &frame);
-  const auto result = [&](std::int64_t number) -> Value {
-    const jit::FlowAsOp::Place& place = made.places[static_cast<std::size_t>(number)];
+  const std::function<Value(const Held&)> value = [&](const Held& held) -> Value {
+    if (held.kind == Held::Kind::Constant) return held.value;
+    if (held.kind == Held::Kind::Source) return *found[static_cast<SourceId>(held.number)];
+    if (held.kind == Held::Kind::Tuple) {
+      std::vector<Value> parts;
+      for (const Held& each : held.parts) parts.push_back(value(each));
+      return make<Tuple>(std::move(parts));
+    }
+    const jit::FlowAsOp::Place& place = made.places[static_cast<std::size_t>(held.number)];
     if (place.is_input) return *value_of(flow, flow.inputs[place.number], frame, found);
     return Value(made.results[place.number]);
   };
@@ -198,26 +202,18 @@ void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
   };
   std::vector<Put> all;
   for (const auto& [r, held] : exit.registers) {
-    Put put{r, held.value};
-    if (held.kind == Held::Kind::Value) put.value = result(held.number);
-    if (held.kind == Held::Kind::Source) {
-      put.value = *found[static_cast<SourceId>(held.number)];
+    Put put{r, value(held)};
+    if (held.kind == Held::Kind::Source)
       put.number =
           Observer(*this, frame).read_source(flow.sources, static_cast<SourceId>(held.number)).number;
-    }
-    if (held.kind == Held::Kind::Tuple) {
-      std::vector<Value> items;
-      for (std::int64_t k = 0; k < held.count; ++k) items.push_back(result(held.number + k));
-      put.value = make<Tuple>(std::move(items));
-    }
-    const jit::Operand* const given =
-        held.kind == Held::Kind::Value ? &flow.graph->exits[static_cast<std::size_t>(function.done.front())]
-                                              .values[static_cast<std::size_t>(held.number)]
-                                       : nullptr;
-    if (given != nullptr && flow.graph->type(given->value).is_number) {
+    const bool is_given = held.kind == Held::Kind::Value;
+    if (is_given &&
+        flow.graph->type(flow.graph->exits[done].values[static_cast<std::size_t>(held.number)].value)
+            .is_number) {
+      const jit::NoLevels apart;  // the graph reads no element
       put.item = put.value.tensor();
       put.value = std::visit([](auto number) { return Value(number); }, jit::to_number(put.item));
-    } else if (given != nullptr && r < frame.code->function->locals.size()) {
+    } else if (is_given && r < frame.code->function->locals.size()) {
       recorder_.set_name(put.value.tensor(), std::string(frame.code->function->locals[r]));
     }
     all.push_back(std::move(put));

@@ -11,15 +11,6 @@ bool is_plain_number(const Value& v) { return v.is(Tag::Int) || v.is(Tag::Float)
 
 const void* identity(const Value& v) { return static_cast<const void*>(v.object()); }
 
-// May it be made of numbers that vary, which `part_shadows_` has?
-bool may_have_parts(const Value& v) { return v.is(Tag::Tuple) || v.is(Tag::Slice) || v.is(Tag::Range); }
-Value part_of(const Value& v, std::size_t k) {
-  if (v.is(Tag::Tuple)) return v.as<Tuple>().items[k];
-  if (v.is(Tag::Range)) return Value(k == 0 ? v.as<Range>().start : v.as<Range>().stop);
-  const Slice& slice = v.as<Slice>();
-  return k == 0 ? slice.start : k == 1 ? slice.stop : slice.step;
-}
-
 }  // namespace
 
 ExprId Tracer::add_expr(Expr expr) {
@@ -79,7 +70,7 @@ void Tracer::fix_register(const Value* r) {
 }
 
 void Tracer::fix_object(const Value& v) {
-  if (!may_have_parts(v)) return;
+  if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return;
   const auto found = part_shadows_.find(identity(v));
   if (found != part_shadows_.end()) {
     undo_.emplace_back(
@@ -88,7 +79,11 @@ void Tracer::fix_object(const Value& v) {
     part_shadows_.erase(found);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       if (parts[k] < 0) continue;
-      fix(parts[k], part_of(v, k));
+      const Value& part = v.is(Tag::Tuple) ? v.as<Tuple>().items[k]
+                          : k == 0         ? v.as<Slice>().start
+                          : k == 1         ? v.as<Slice>().stop
+                                           : v.as<Slice>().step;
+      fix(parts[k], part);
     }
   }
   if (v.is(Tag::Tuple)) {
@@ -223,7 +218,7 @@ void Tracer::fix_parameter(const Value& v) {
 }
 
 std::vector<ExprId> Tracer::parts_of(const Value& v) const {
-  if (!may_have_parts(v)) return {};
+  if (!v.is(Tag::Tuple) && !v.is(Tag::Slice)) return {};
   const auto found = part_shadows_.find(identity(v));
   return found == part_shadows_.end() ? std::vector<ExprId>() : found->second.parts;
 }
@@ -237,9 +232,9 @@ std::vector<ExprId> Tracer::kept_parts(const Value& list) const {
 }
 
 bool Tracer::has_parts(const Value& v) const {
-  if (part_shadows_.empty() || !may_have_parts(v)) return false;
+  if (part_shadows_.empty() || (!v.is(Tag::Tuple) && !v.is(Tag::Slice))) return false;
   if (part_shadows_.contains(identity(v))) return true;
-  if (!v.is(Tag::Tuple)) return false;
+  if (v.is(Tag::Slice)) return false;
   const auto& items = v.as<Tuple>().items;
   return std::any_of(items.begin(), items.end(), [this](const Value& each) { return has_parts(each); });
 }

@@ -16,7 +16,7 @@ FlowTensor row_major(FlowEmitter& emit, FlowTensor x) {
   llvm::Value* stride = emit.int_value(1);
   for (std::size_t dim = x.rank(); dim-- > 0;) {
     x.strides[dim] = stride;
-    stride = emit.build().CreateMul(stride, x.sizes[dim]);
+    stride = emit.size_product(x.sizes[dim], stride);
   }
   return x;
 }
@@ -68,9 +68,7 @@ void FlowEmitter::emit_push(const FlowStep& step) {
   FlowTensor copy = row_major(*this, x);
   copy.base = push_bytes(bytes_on_stack(x));
   copy.offset = int_value(0);
-  FlowStepPlan plan;
-  plan.kind = FlowStepPlan::Kind::Copy;
-  emit_copy({*this, step, plan, {x}, copy});
+  copy_elements(*this, x, copy);
 }
 
 void FlowEmitter::emit_pop(const FlowStep& step) {

@@ -33,7 +33,10 @@ class Finder {
 
  private:
   bool is_input(ValueId id) const { return id < static_cast<ValueId>(flow_.inputs.size()); }
-  std::string name(ValueId id) const { return "`" + flow_.values[static_cast<std::size_t>(id)].name + "`"; }
+  std::string name(ValueId id) const {
+    const std::string& name = flow_.values[static_cast<std::size_t>(id)].name;
+    return name.empty() ? "a value" : "`" + name + "`";
+  }
   const std::vector<Operand>& values(ExitId exit) const {
     return flow_.exits[static_cast<std::size_t>(exit)].values;
   }
@@ -143,8 +146,7 @@ class Finder {
 
 }  // namespace
 
-FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<RunnableFlow> run,
-               std::vector<ExitId> done) {
+FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::vector<ExitId> done) {
   FlowAsOp made;
   try {
     made = Finder(*flow, done).run();
@@ -153,7 +155,6 @@ FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<RunnableFl
     return made;
   }
   made.function->flow = std::move(flow);
-  made.function->run = std::move(run);
   made.function->done = std::move(done);
   return made;
 }

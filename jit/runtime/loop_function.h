@@ -11,7 +11,7 @@
 namespace kiln::jit {
 
 struct FlowAsOp {
-  std::optional<LoopFunction> function;  // without a name; nullopt: `reason`
+  std::optional<LoopFunction> function;  // without a name and code; nullopt: `reason`
   std::string reason;
   // By value of the exit: the result of the op that it is, or else the input of the flow.
   struct Place {
@@ -23,7 +23,6 @@ struct FlowAsOp {
 
 // `done`: exits with values of the same types in the same order. Inputs of the op are values of their own, so
 // the caller sees to it that none shares memory with one that is written.
-FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::shared_ptr<RunnableFlow> run,
-               std::vector<ExitId> done);
+FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::vector<ExitId> done);
 
 }  // namespace kiln::jit

@@ -2,13 +2,9 @@
 // of the front end and of ops.
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <set>
-
 #include "lang/ast.h"
 #include "lang/parse.h"
 #include "tensor/dtype.h"
-#include "tensor/op.h"
 #include "tests/documents/documents.h"
 
 namespace kiln::testing {
@@ -48,16 +44,6 @@ Words dtype_names() {
   Words words;
   for (int each = 0; each < kDTypeCount; ++each) words.emplace_back(name(static_cast<DType>(each)));
   return words;
-}
-
-// Ops by the names under which programs call them.
-Words op_names() {
-  std::set<std::string> names;
-  for (const Op* op : OpTable::get().ops()) {
-    const std::string_view own = op->name();
-    if (own.front() != '_') names.emplace(own.substr(0, own.find('.')));
-  }
-  return {names.begin(), names.end()};
 }
 
 std::string word_pattern(const Words& words) { return "\\b(" + joined(words, "|") + ")\\b"; }
@@ -101,7 +87,7 @@ Json code_rules() {
        match("keyword.control.kiln", word_pattern(keywords(false))),
        match("constant.numeric.kiln", kNumber),
        match("storage.type.kiln", word_pattern(dtype_names())),
-       match("support.function.kiln", word_pattern(op_names())),
+       match("support.function.kiln", "\\b[A-Za-z_][A-Za-z0-9_]*(?=\\()"),
        match("keyword.operator.kiln", "=>|->|\\*\\*|//|[-+*/%@<>=!&|^~]=?")});
 }
 
@@ -123,10 +109,10 @@ std::string vim_syntax() {
   text += "syntax keyword kilnKeyword " + joined(keywords(false), " ") + "\n";
   text += "syntax keyword kilnConstant " + joined(keywords(true), " ") + "\n";
   text += "syntax keyword kilnType " + joined(dtype_names(), " ") + "\n";
-  text += "syntax keyword kilnFunction " + joined(op_names(), " ") + "\n";
   text +=
       "syntax match kilnNumber "
       "'\\v<(0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\\d[0-9_]*(\\.\\d[0-9_]*)?([eE][+-]?\\d+)?)>'\n"
+      "syntax match kilnFunction '\\h\\w*\\ze('\n"
       "syntax match kilnDecorator '@\\h[A-Za-z0-9_.]*'\n"
       "syntax match kilnDefinition '\\v(<(fn|struct|autograd)\\s+)@<=\\h\\w*'\n"
       "syntax match kilnEscape '\\\\.' contained\n"

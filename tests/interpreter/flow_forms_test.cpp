@@ -43,19 +43,19 @@ TEST_CASE("rows, pairs and numbered items are steps of flows", "[interp][flow]")
   check_same(
       "fn main() { m = arange(40.0).view(20, 2); s = 0.0; for i, row in enumerate(m) { s += row[1].item() * "
       "i }; return s }",
-      18);
+      0);
   check_same(
       "fn main() { a = arange(20.0); s = 0.0; for x, y in zip(a, a.flip(0)) { s += x.item() * y.item() }; "
       "return s }",
-      18);
+      0);
   check_same(
       "fn main() { s = 0; for i, k in enumerate(list(range(30)), 5) { s = s * 3 % 101 + i * k }; return s }",
-      28);
+      0);
   check_same(
       "fn main() { s = 0; for i, (k, v) in enumerate(zip(range(30), [2, 7, 1, 8])) { s += i * k + v }; "
       "return s }",
-      2);
-  check_same("fn main() { s = 0; for k in reversed(range(2, 60, 3)) { s = s * 2 % 997 + k }; return s }", 17);
+      0);
+  check_same("fn main() { s = 0; for k in reversed(range(2, 60, 3)) { s = s * 2 % 997 + k }; return s }", 0);
   check_same(
       "fn main() { s = 0; for i in range(9) { for d in (-1, 0, 1) { for e in [2, 5] { s = s * 3 % 1009 + d * "
       "e } } }; return s }",
@@ -67,7 +67,7 @@ TEST_CASE("rows, pairs and numbered items are steps of flows", "[interp][flow]")
   check_same(
       "fn main() { s = 0; it = enumerate([4, 2, 8, 5, 7]); for i, k in it { s += i * k; if i == 3 { break } "
       "}; return s, list(it) }",
-      2);
+      0);
 }
 
 TEST_CASE("annotations are checked in flows", "[interp][flow]") {
@@ -94,7 +94,7 @@ TEST_CASE("lists of numbers are written, and grow and shrink, in flows", "[inter
       "fn main() { pile = [5]; s = 0; for i in range(60) { if len(pile) > 0 and i % 3 == 0 { s += pile.pop() "
       "} else { "
       "pile.append(i) } }; return s, pile }",
-      58);
+      2);
   check_same("fn main() { xs = [0.5]; for i in range(40) { xs += [xs[-1] * 0.5 + i] }; return xs }", 38);
   check_same("fn main() { ys = [x * x + 1 for x in range(40)]; return ys }", 38);
   check_same(

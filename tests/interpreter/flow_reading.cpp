@@ -55,7 +55,7 @@ class AtSecondIteration final : public Watcher {
   }
   void read() {
     const std::size_t which = is_inner_ ? code_.loops().all().size() - 1 : 0;
-    reading = capture::read_loop(vm_, loop(which));
+    reading = capture::read_loop(vm_, loop(which), true);
     if (!reading->flow) return;
     graph = jit::to_string(*reading->flow->graph);
     INFO(graph);

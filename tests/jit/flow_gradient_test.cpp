@@ -118,7 +118,7 @@ TEST_CASE("tensors that are carried from one iteration to the next are different
   b.branch(of(b.number(NumberOp::Less, {of(i), of_size("s0")})), {2, {}}, {3, {}});
   b.begin_block();
   const ValueId product = b.step("matmul", {of(w), of(h)});
-  const ValueId row = b.step("select", {of(xs)}, {{"dim", Dim(0)}, {"index", dim_of(i)}});
+  const ValueId row = b.step("select", {of(xs)}, {{"dim", Dim(0)}, {"index", dim_of(i)}}, 1);
   const ValueId next = b.step("tanh", {of(b.step("add", {of(product), of(row)}))});
   b.jump(1, {of(next), of(b.number(NumberOp::Add, {of(i), of_int(1)}))});
   b.begin_block();
@@ -185,7 +185,7 @@ TEST_CASE("elements that later iterations overwrite are kept for the derivative"
   b.begin_block();
   const ValueId before = b.number(NumberOp::Sub, {of(i), of_int(1)}, 1, 0);
   const auto element = [&](ValueId place) {
-    return b.step("select", {of(x)}, {{"dim", Dim(0)}, {"index", dim_of(place)}});
+    return b.step("select", {of(x)}, {{"dim", Dim(0)}, {"index", dim_of(place)}}, 1);
   };
   const ValueId here = element(i), left = element(before);
   b.write("mul", {of(here), of(left)});

@@ -62,7 +62,7 @@ OTHER_WORDS = {
     "tensor/tape/storage_write.cpp": "shape",
 }
 # Ops of one graph are known by what runs them.
-OWN_OPS = ("jit/runtime/custom.cpp", "jit/loops/kernel_op.cpp")
+OWN_OPS = ("jit/runtime/custom.cpp", "jit/runtime/loop.cpp", "jit/loops/kernel_op.cpp")
 
 
 def op_names():

@@ -40,7 +40,7 @@ struct Folder {
 }  // namespace
 
 TEST_CASE("exercises are open before their answers and done after them", "[lessons]") {
-  REQUIRE(lessons().size() == 12);
+  REQUIRE(lessons().size() == 13);
   const Folder folder;
   for (const Lesson& lesson : lessons()) {
     Session session(Session::Options{});
@@ -79,7 +79,7 @@ TEST_CASE("a lesson goes on section by section and checks each entry", "[lessons
     Session session(options);
     CHECK(contains(run(session, ":lesson hint"), "no exercise is under way"));
     const std::string begun = run(session, ":lesson 1");
-    CHECK(contains(begun, "Lesson 1 of 12"));
+    CHECK(contains(begun, "Lesson 1 of 13"));
     CHECK(contains(begun, "Tensors and views"));
     // Examples run: their results are the session's.
     std::string shown;
@@ -91,7 +91,7 @@ TEST_CASE("a lesson goes on section by section and checks each entry", "[lessons
     CHECK_FALSE(contains(run(session, "m = zeros(3, 3)"), "Done"));
     CHECK(contains(run(session, "m.diagonal().fill_(1);"), "Done"));
     CHECK(contains(run(session, ":lesson"), "1 of 2 exercises"));
-    CHECK(contains(run(session, ":lesson 99"), "there are lessons 1 to 12"));
+    CHECK(contains(run(session, ":lesson 99"), "there are lessons 1 to 13"));
     CHECK(contains(run(session, ":lesson one"), "`one` is no lesson"));
   }
   // Another session knows what was done.

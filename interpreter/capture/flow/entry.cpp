@@ -145,9 +145,10 @@ void put_frame(Vm& vm, const LoopFlow& loop, const FlowInputs& inputs, const jit
   for (const auto& [r, held] : exit.registers) values.add(r, held);
   for (const auto& [source, held] : exit.variables) values.add_variable(source, held);
   values.put_lists(loop, inputs);
+  // Before registers change, since one of them may be all that holds the object.
+  for (auto& [place, value] : values.variables()) place->swap(value);
   for (const std::uint32_t r : exit.dropped) frame.base[r].clear();
   for (auto& [r, value] : values.all()) frame.base[r].take(value);
-  for (auto& [place, value] : values.variables()) place->swap(value);
   frame.pc = frame.code->instructions.data() + exit.place;
 }
 

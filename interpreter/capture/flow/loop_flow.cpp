@@ -18,6 +18,15 @@ LoopReading refused(Vm& vm, const Loop& loop, std::string reason) {
   return {nullptr, std::move(reason), vm.frame()->code->span(loop.top)};
 }
 
+bool draws(const jit::FlowGraph& flow) {
+  const auto draws_in = [](const jit::FlowBlock& block) {
+    return std::any_of(block.steps.begin(), block.steps.end(), [](const jit::FlowStep& each) {
+      return !each.node.is_constant() && each.node.op->draws();
+    });
+  };
+  return std::any_of(flow.blocks.begin(), flow.blocks.end(), draws_in);
+}
+
 }  // namespace
 
 bool LoopFlow::is_differentiated() const {
@@ -39,7 +48,7 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-LoopReading read_loop(Vm& vm, const Loop& loop, bool differentiates) {
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
   if (levels::top != nullptr) return refused(vm, loop, "the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused(vm, loop, "each instruction is watched");
   const jit::NoLevels apart;
@@ -50,7 +59,8 @@ LoopReading read_loop(Vm& vm, const Loop& loop, bool differentiates) {
     try {
       FlowReader reader(vm, loop, *flow, inputs, knowledge);
       if (!reader.read()) continue;
-      if (flow->is_differentiated() && !differentiates) return refused(vm, loop, "gradients are recorded");
+      if (flow->is_differentiated() && !in_place) return refused(vm, loop, "gradients are recorded");
+      if (draws(*flow->graph) && !in_place) return refused(vm, loop, "random numbers are drawn");
       if (!reader.goes_round()) return refused(vm, loop, reader.first_reason());
       return {std::move(flow), {}, {}};
     } catch (const ReadAgain&) {

@@ -85,7 +85,8 @@ struct LoopReading {
   lang::Span span{};
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
-// and nothing is changed. One that records gradients is refused unless the caller `differentiates` it.
-LoopReading read_loop(Vm& vm, const Loop& loop, bool differentiates = false);
+// and nothing is changed. One that records gradients or draws random numbers is refused unless it will run
+// `in_place` of the loop, and be differentiated.
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false);
 
 }  // namespace kiln::interp::capture

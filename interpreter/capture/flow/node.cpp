@@ -64,10 +64,9 @@ namespace {
 
 // ---- Exits ----
 
-bool is_same(const std::pair<std::uint32_t, Held>& a, const std::pair<std::uint32_t, Held>& b) {
-  const Held &x = a.second, &y = b.second;
-  return a.first == b.first && x.kind == y.kind && x.number == y.number && x.count == y.count &&
-         identical(x.value, y.value);
+bool is_same(const Held& a, const Held& b) {
+  return a.kind == b.kind && a.number == b.number && identical(a.value, b.value) &&
+         std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), is_same);
 }
 
 // Does the frame go on alike behind both exits?
@@ -82,7 +81,9 @@ bool are_alike(const LoopFlow& loop, std::size_t a, std::size_t b) {
   for (std::size_t k = 0; k < of_a.size(); ++k) {
     if (of_a[k].is_value() != of_b[k].is_value() || !(type(of_a[k]) == type(of_b[k]))) return false;
   }
-  return std::equal(x.registers.begin(), x.registers.end(), y.registers.begin(), y.registers.end(), is_same);
+  return std::equal(
+      x.registers.begin(), x.registers.end(), y.registers.begin(), y.registers.end(),
+      [](const auto& c, const auto& d) { return c.first == d.first && is_same(c.second, d.second); });
 }
 
 }  // namespace
@@ -103,15 +104,51 @@ std::vector<std::vector<jit::ExitId>> ways_out(const LoopFlow& loop, const Loop&
   return ways;
 }
 
-bool gives_number_in_tuple(const LoopFlow& loop, jit::ExitId exit) {
+namespace {
+
+bool is_followed(const Source& source) {
+  using Kind = Source::Kind;
+  constexpr Kind kFollowed[] = {Kind::Register, Kind::FrameFunction, Kind::Constant, Kind::Slot,
+                                Kind::Capture,  Kind::Cell,          Kind::Item,     Kind::Field};
+  return std::find(std::begin(kFollowed), std::end(kFollowed), source.kind) != std::end(kFollowed);
+}
+
+// What a guard says is said by those of what was read, or can be.
+bool is_followed(const Guard& guard) {
+  using Kind = Guard::Kind;
+  constexpr Kind kFollowed[] = {Kind::Equal, Kind::Identical, Kind::Same,   Kind::Tag,
+                                Kind::Code,  Kind::Length,    Kind::Struct, Kind::Tensor};
+  return std::find(std::begin(kFollowed), std::end(kFollowed), guard.kind) != std::end(kFollowed);
+}
+
+// Numbers that the loop gives are registers.
+bool is_followed(const Held& held, const std::vector<jit::Operand>& values, const jit::FlowGraph& flow,
+                 bool in_tuple) {
+  if (held.kind == Held::Kind::Tuple)
+    return std::all_of(held.parts.begin(), held.parts.end(),
+                       [&](const Held& part) { return is_followed(part, values, flow, true); });
+  if (held.kind == Held::Kind::Source) return !in_tuple;
+  if (held.kind == Held::Kind::Constant) return true;
+  if (held.kind != Held::Kind::Value) return false;
+  const jit::Operand& value = values[static_cast<std::size_t>(held.number)];
+  return value.is_value() && !(in_tuple && flow.type(value.value).is_number);
+}
+
+}  // namespace
+
+bool may_be_followed(const LoopFlow& loop, jit::ExitId exit) {
+  for (std::size_t id = 0; id < loop.sources.size(); ++id)
+    if (!is_followed(loop.sources[static_cast<SourceId>(id)])) return false;
   const auto at = static_cast<std::size_t>(exit);
-  for (const auto& [r, held] : loop.exits[at].registers) {
-    for (std::int64_t k = 0; k < held.count; ++k) {
-      const jit::Operand& value = loop.graph->exits[at].values[static_cast<std::size_t>(held.number + k)];
-      if (!value.is_value() || loop.graph->type(value.value).is_number) return true;
-    }
-  }
-  return false;
+  const std::vector<jit::Operand>& values = loop.graph->exits[at].values;
+  return loop.exits[at].variables.empty() &&
+         std::all_of(loop.guards.begin(), loop.guards.end(),
+                     [](const Guard& each) { return is_followed(each); }) &&
+         std::none_of(
+             loop.inputs.begin(), loop.inputs.end(),
+             [](const LoopFlow::Input& each) { return each.kind == LoopFlow::Input::Kind::Numbers; }) &&
+         std::all_of(loop.exits[at].registers.begin(), loop.exits[at].registers.end(),
+                     [&](const auto& each) { return is_followed(each.second, values, *loop.graph, false); });
 }
 
 }  // namespace kiln::interp::capture

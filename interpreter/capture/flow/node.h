@@ -19,7 +19,8 @@ bool is_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph&
 
 // The exits behind the loop, by how the frame goes on.
 std::vector<std::vector<jit::ExitId>> ways_out(const LoopFlow& loop, const Loop& of);
-// Is a number of the flow part of a tuple behind the exit?
-bool gives_number_in_tuple(const LoopFlow& loop, jit::ExitId exit);
+// Can capture follow what the loop reads, and what changes behind the exit? Not variables of modules and
+// closures, nor lists.
+bool may_be_followed(const LoopFlow& loop, jit::ExitId exit);
 
 }  // namespace kiln::interp::capture

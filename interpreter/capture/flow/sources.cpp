@@ -56,6 +56,16 @@ Dim FlowSources::size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int 
   return Dim::symbol(flow_.exprs.symbols[known->second].name);
 }
 
+Tensor FlowSources::now(const Tensor& x) const {
+  if (outer_ == nullptr || !has_symbols(x.layout())) return x;
+  Layout layout = x.layout();
+  const auto settle = [this](Dim& size) { size = size.is_known() ? size : Dim(outer_->hint(size)); };
+  std::for_each(layout.sizes.begin(), layout.sizes.end(), settle);
+  std::for_each(layout.strides.begin(), layout.strides.end(), settle);
+  settle(layout.offset);
+  return Tensor::alias(x, std::move(layout));
+}
+
 bool FlowSources::fixes_size(Dim symbol, std::int64_t number) {
   const auto known = symbols_.find(number);
   if (known == symbols_.end() || !same(symbol, Dim::symbol(flow_.exprs.symbols[known->second].name)))
@@ -64,7 +74,7 @@ bool FlowSources::fixes_size(Dim symbol, std::int64_t number) {
 }
 
 FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
-  const Tensor& x = entry.value.tensor();
+  const Tensor x = now(entry.value.tensor());
   Guard guard;
   guard.kind = Guard::Kind::Tensor;
   guard.source = entry.source;
@@ -73,15 +83,12 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   guard.tensor.same_strides = !x.is_contiguous();
   jit::Type type{x.dtype(), x.device(), {}, false, std::nullopt};
   for (int d = 0; d < x.rank(); ++d) {
-    const Dim size = this->size(notes, now(x.size(d)), entry.source, d);
+    const Dim size = this->size(notes, x.size(d).known(), entry.source, d);
     type.sizes.push_back(size);
-    const auto known = symbols_.find(now(x.size(d)));
+    const auto known = symbols_.find(x.size(d).known());
     guard.tensor.symbols.push_back(size.is_known() ? -1 : static_cast<int>(known->second));
   }
-  if (!x.is_contiguous()) {
-    type.strides = x.strides();
-    for (Dim& each : *type.strides) each = now(each);
-  }
+  if (!x.is_contiguous()) type.strides = x.strides();
   this->guard(std::move(guard));
   return FlowItem::of(notes.add_tensor(type, entry.name));
 }

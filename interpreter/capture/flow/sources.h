@@ -75,7 +75,8 @@ class FlowSources {
   void begin(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
-  std::int64_t now(Dim size) const { return size.is_known() ? size.known() : outer_->hint(size); }
+  // As in the call in which the loop is read.
+  Tensor now(const Tensor& x) const;
   Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
 
   LoopFlow& flow_;
