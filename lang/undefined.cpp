@@ -38,7 +38,9 @@ class UndefinedNames final : public Walker {
   void visit(Expr& e) override {
     if (e.kind == ExprKind::Name) return name(as<NameExpr>(e));
     if (e.kind != ExprKind::Function) return children(e);
+    in_signature_ = true;
     signature(as<FunctionExpr>(e));
+    in_signature_ = false;
     functions_.push_back(&as<FunctionExpr>(e));
     body(as<FunctionExpr>(e));
     functions_.pop_back();
@@ -47,6 +49,7 @@ class UndefinedNames final : public Walker {
  private:
   void name(const NameExpr& e) {
     if (e.binding.place != Place::Global || defined_.contains(e.name) || is_known_(e.name)) return;
+    if (in_signature_ && (e.name == "number" || e.name == "any" || e.name == "function")) return;
     std::vector<std::string_view> candidates = prelude_;
     candidates.insert(candidates.end(), defined_.begin(), defined_.end());
     std::sort(candidates.begin() + static_cast<std::ptrdiff_t>(prelude_.size()), candidates.end());
@@ -64,6 +67,7 @@ class UndefinedNames final : public Walker {
   std::unordered_set<std::string_view> defined_;
   std::vector<const FunctionExpr*> functions_;
   std::vector<Diagnostic> found_;
+  bool in_signature_ = false;  // where some words are types, and no values
 };
 
 }  // namespace

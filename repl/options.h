@@ -9,7 +9,21 @@
 
 namespace kiln::repl {
 
-enum class Mode { Prompt, Run, Script, Code, Build, Report, Format, Check, Test, Explain, LanguageServer, Version, Help };
+enum class Mode {
+  Prompt,
+  Run,
+  Script,
+  Code,
+  Build,
+  Report,
+  Format,
+  Check,
+  Test,
+  Explain,
+  LanguageServer,
+  Version,
+  Help
+};
 
 struct CommandLine {
   Mode mode = Mode::Prompt;

@@ -59,7 +59,7 @@ std::string row(std::string_view tag, std::initializer_list<std::string> cells) 
 
 std::string hot_table(const std::vector<interp::HotFunction>& functions) {
   std::string text =
-      "<table>\n" + row("th", {"what", "where", "calls or iterations", "bytes of code", "outcome"});
+      "<table>\n" + row("th", {"what", "place", "calls or iterations", "bytes of code", "outcome"});
   for (const interp::HotFunction& each : functions)
     text += row("td", {each.is_loop ? "loop" : each.name, each.place, std::to_string(each.calls),
                        std::to_string(each.code_bytes), each.outcome});

@@ -214,6 +214,17 @@ std::string Walk::heading_at(Session& session, std::size_t stop) const {
                             place.empty() ? "" : "  # " + place);
 }
 
+namespace {
+
+// The line that names the graph. Flow graphs of its loops stand before it.
+std::string first_line(const std::string& text) {
+  const std::size_t before = text.rfind("\ngraph ");
+  const std::size_t start = before == std::string::npos ? 0 : before + 1;
+  return text.substr(start, text.find('\n', start) - start);
+}
+
+}  // namespace
+
 std::string Walk::view(Session& session) const {
   const Stop& stop = stops_[at_];
   const Part& part = parts_[stop.part];
@@ -222,7 +233,7 @@ std::string Walk::view(Session& session) const {
   const std::string text = jit::print_graph(part.graph);
   const std::vector<std::string> names = jit::value_names(part.graph);
   std::string view;
-  if (number == 0) view += text.substr(0, text.find('\n')) + "\n";
+  if (number == 0) view += first_line(text) + "\n";
   view += heading_at(session, at_);
   for (std::size_t k = 0; k < stop.results.size(); ++k) {
     if (stop.results.size() > 1) view += names[static_cast<std::size_t>(node.outputs[k])] + ":\n";

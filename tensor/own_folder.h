@@ -1,5 +1,5 @@
-// Owns the answer to where Kiln's own files are: beside the program, or beside the shared library that is part
-// of another program.
+// Owns the answer to where Kiln's own files are: beside the program, or beside the shared library that is
+// part of another program.
 #pragma once
 
 #include <filesystem>

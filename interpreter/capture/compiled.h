@@ -86,6 +86,8 @@ struct Compiled {
   std::map<std::size_t, std::shared_ptr<FlowPlace>> flows;  // by the first instruction of the loop's body
   // Of the loops that are nodes of its graphs.
   std::vector<std::pair<std::shared_ptr<const jit::FlowGraph>, std::shared_ptr<jit::RunnableFlow>>> loop_code;
+  std::map<std::pair<const Code*, std::size_t>, std::int64_t>
+      node_iterations;  // of loops that are nodes, by their place
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;

@@ -277,6 +277,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   bool may_be_node(const Frame& frame, const Loop& loop) const;
   bool is_read_at_once(const Frame& frame, const Loop& loop) const;
   std::optional<LoopResults> results_of_loop(const Frame& frame, const Loop& loop);
+  bool goes_round_as_often(const Frame& frame, const Loop& loop, std::int64_t left);
   std::shared_ptr<jit::RunnableFlow> code_of(const std::shared_ptr<const jit::FlowGraph>& flow,
                                              const FlowPlace* place);
   bool note_loop(Frame& frame, const Loop& loop, const LoopResults& made);

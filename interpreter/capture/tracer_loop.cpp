@@ -81,6 +81,15 @@ bool Tracer::is_read_at_once(const Frame& frame, const Loop& loop) const {
   return (place != nullptr && place->ends_entries()) || options.asked_for || options.backend == kAsCaptured;
 }
 
+// An entry holds for one number of iterations. A loop that had another one when it was captured before is no
+// node, so that its function is not compiled for each.
+bool Tracer::goes_round_as_often(const Frame& frame, const Loop& loop, std::int64_t left) {
+  Compiled& compiled = *base_->code->compiled;
+  if (compiled.options.backend == kAsCaptured) return true;
+  const std::pair<const Code*, std::size_t> place{frame.code, loop.top};
+  return compiled.node_iterations.try_emplace(place, left).first->second == left;
+}
+
 // Runs the loop apart from the memory of the program. Nothing where it is no node, and nothing has changed.
 std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, const Loop& loop) {
   const Watch unwatched(vm_, nullptr);
@@ -101,6 +110,7 @@ std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, c
     if (each.kind == Input::Kind::Numbers) return std::nullopt;  // of which a node is given none
     const Value& v = *value_of(flow, each, frame, found);
     if (v.is(Tag::Tensor) && requires_grad(v.tensor())) return std::nullopt;  // the node has no derivative
+    if (each.kind == Input::Kind::Left && !goes_round_as_often(frame, loop, v.as_int())) return std::nullopt;
     operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
   }
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {

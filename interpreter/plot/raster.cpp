@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-
 #include <fmt/format.h>
 
 #include "interpreter/values/raise.h"

@@ -6,9 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <thread>
+
+#include <ext/stdio_sync_filebuf.h>
 
 #include <xeus/xkernel.hpp>
 #include <xeus/xkernel_configuration.hpp>
@@ -55,13 +56,15 @@ notebook::Notebook::Options notebook_options(const std::string& connection_file)
           .runs_init = true};
 }
 
-// What xeus says of itself and of messages that are no requests is for the log of who started the kernel. The
-// stream is never taken down, as others may write to the end.
+// What xeus says of itself and of messages that are no requests is for the log of who started the kernel. It
+// goes through that very descriptor, as a file that is opened anew would be cut. Nothing of it is taken down,
+// as others may write to the end.
 void log_to(int descriptor) {
-  static std::ofstream& log = *new std::ofstream("/dev/fd/" + std::to_string(descriptor));
-  if (!log) return;
-  log << std::unitbuf;
-  for (std::ostream* stream : {&std::cerr, &std::clog, &std::cout}) stream->rdbuf(log.rdbuf());
+  std::FILE* const file = fdopen(descriptor, "w");
+  if (file == nullptr) return;
+  std::setvbuf(file, nullptr, _IONBF, 0);
+  static auto& log = *new __gnu_cxx::stdio_sync_filebuf<char>(file);
+  for (std::ostream* stream : {&std::cerr, &std::clog, &std::cout}) stream->rdbuf(&log);
 }
 
 // A kernel whose Jupyter has died has nobody to serve.

@@ -157,6 +157,14 @@ std::vector<FlowItem> FlowReader::bound(const FlowItem& callee, std::vector<Flow
   return all;
 }
 
+// As with graphs of hot callers, a function that the program asked to compile has run by itself before, so
+// that its counts tell what became of it.
+bool FlowReader::may_join(const Compiled& callee) const {
+  const Code& caller = *state_.frames.front().code;
+  const bool is_asked_for = caller.compiled && caller.compiled->options.asked_for;
+  return is_asked_for || callee.has_joined || callee.hits >= kSettled;
+}
+
 void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) {
   const Function& function = callee.known.as<Function>();
   const Code& code = *function.code;
@@ -170,6 +178,8 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
   if (code.never_compiled) throw Unsupported{text + " is marked @eager"};
   if (code.compiled && !CompileOptions().compiles_like(code.compiled->options))
     throw Unsupported{text + " is compiled with options of its own"};
+  if (code.compiled && code.compiled->options.asked_for && !may_join(*code.compiled))
+    throw Unsupported{text + " runs by its own entries at first, since the program asked to compile it"};
   const bool calls_itself = std::any_of(state_.frames.begin(), state_.frames.end(),
                                         [&code](const FlowFrame& each) { return each.code == &code; });
   if (calls_itself) throw Unsupported{text + " calls itself"};

@@ -1,6 +1,8 @@
 // What each instruction does with abstract values.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "interpreter/capture/flow/reader.h"
 #include "interpreter/vm/registers.h"
 
@@ -109,11 +111,15 @@ bool FlowReader::load() {
     case Opcode::LoadEllipsis:
       reg(i.a) = FlowItem::at(Value::ellipsis(), -1);
       return true;
-    case Opcode::Copy:
-    case Opcode::Take: {
+    case Opcode::Copy: {
       const FlowItem item = reg(i.b);
       refuse_iterators({item});
       reg(i.a) = item;
+      return true;
+    }
+    case Opcode::Take: {
+      FlowItem item = std::exchange(reg(i.b), {});
+      reg(i.a) = std::move(item);
       return true;
     }
     case Opcode::Drop:

@@ -49,7 +49,9 @@ void FlowReader::begin_for() {
     state[2] = FlowItem::constant(range.step);
     return;
   }
-  const FlowItem items = forced(source);
+  FlowItem items = forced(source);
+  // A list that only the loop has is never changed, and can be made again where the flow is left.
+  if (items.is(Kind::List) && i.b >= frame().code->locals) items.kind = Kind::Tuple;
   const bool is_sequence =
       items.is(Kind::Tuple) || items.is(Kind::List) ||
       (items.is(Kind::Known) && (items.known.is(Tag::List) || items.known.is(Tag::Tuple)));

@@ -40,8 +40,8 @@ FlowItem FlowReader::iterator_over(const FlowItem& iterable) {
       return FlowItem::iterator(IteratorForm::Range,
                                 {x.parts[0], count_of_range(x.parts[0], x.parts[1], x.parts[2]), x.parts[2]});
     case Kind::Tuple:
-    case Kind::List:
-      return FlowItem::iterator(IteratorForm::Items, {x, zero()});
+    case Kind::List:  // which the flow does not change, and can make again only as a tuple
+      return FlowItem::iterator(IteratorForm::Items, {FlowItem::group(Kind::Tuple, x.parts), zero()});
     case Kind::Known:
       if (x.known.is(Tag::Iterator)) return x;
       if (x.known.is(Tag::List) || x.known.is(Tag::Tuple))

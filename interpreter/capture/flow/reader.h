@@ -274,6 +274,7 @@ class FlowReader {
   FlowItem default_of(const FlowItem& function, std::size_t number);
   std::vector<FlowItem> bound(const FlowItem& function, std::vector<FlowItem> arguments,
                               const std::vector<std::string_view>& names);
+  bool may_join(const Compiled& callee) const;
   void enter(const FlowItem& function, std::vector<FlowItem> arguments);
   void return_value(FlowItem value);
   bool choose_extreme(std::uint32_t result, std::string_view name, const std::vector<FlowItem>& arguments);
