@@ -40,7 +40,7 @@ struct Mistake {
   std::optional<Replacement> fix;
 };
 
-// Of a diagnostic about the document that is named so in places; nothing when none of them is in it.
+// Of a diagnostic about the document that is named so in places; nothing when each place is elsewhere.
 std::optional<Mistake> mistake_of(const lang::Diagnostic& diagnostic, const std::string& document);
 
 Json to_json(const Mistake& mistake);

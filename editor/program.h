@@ -31,7 +31,7 @@ class Program {
   //   page {names}             the first that has one: {"kind": …, "text": Markdown}
   //   definition {names}       {"file": …, "line": 0, "column": 0, "library": its text or null}
   Json answer(const Json& question);
-  // Answers until nobody asks any more.
+  // Answers until the client has closed its end.
   void serve(Channel& channel);
 
  private:

@@ -74,7 +74,7 @@ void Server::receive(const std::string& text) {
 void Server::handle(const Json& message) {
   if (!message.is_object()) return send_error(Json(), kInvalidRequest, "a message is an object");
   const bool has_id = message.contains("id");
-  if (!message.contains("method")) return;  // an answer to a request of ours: none of them needs it
+  if (!message.contains("method")) return;  // an answer to a request of ours, and such answers are not needed
   if (!message["method"].is_string())
     return send_error(has_id ? message["id"] : Json(), kInvalidRequest, "`method` is a text");
   const std::string method = message["method"];

@@ -31,7 +31,7 @@ bool take_apart(std::string_view type, std::string_view& dtype, std::string_view
   return true;
 }
 
-// What a size follows from, "b", "2*d", "b*t", "t - 1"; the number itself when it is none of these.
+// What a size follows from, "b", "2*d", "b*t", "t - 1"; the number itself for every other size.
 std::string size_text(std::int64_t size, const std::map<std::int64_t, std::string>& names) {
   constexpr std::int64_t kMostTimes = 4096, kMostApart = 16;
   const auto known = names.find(size);

@@ -58,7 +58,7 @@ void Channel::write(const Json& message) {
   for (std::string_view rest = line; !rest.empty();) {
     const ssize_t sent = ::send(descriptor_, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // nobody listens any more
+    if (sent <= 0) return;  // the other end is closed
     rest.remove_prefix(static_cast<std::size_t>(sent));
   }
 }

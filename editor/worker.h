@@ -1,5 +1,5 @@
 // Owns a copy of this process that looks into one program and answers questions about it. Whatever happens to
-// it happens to nobody else: it may crash, hang or be stopped at any moment.
+// it happens to no other process: it may crash, hang or be stopped at any moment.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace kiln::editor {
 class Channel {
  public:
   explicit Channel(int descriptor) : descriptor_(descriptor) {}
-  // False at the end: nobody asks any more.
+  // False at the end, where the client has closed its end.
   bool read(Json& message);
   void write(const Json& message);
 

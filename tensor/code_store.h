@@ -1,4 +1,4 @@
-// Owns where compiled code is kept beyond the process, by whoever makes some.
+// Owns where compiled code is kept beyond the process, for every device that makes some.
 #pragma once
 
 #include <functional>

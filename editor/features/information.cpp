@@ -128,7 +128,7 @@ Json signature_json(const Json& found) {
   }
   Json signature = {{"label", label}, {"parameters", std::move(parameters)}};
   Json help = {{"signatures", {signature}}, {"activeSignature", 0}};
-  // One beyond the last is none of them.
+  // A place beyond the last is outside.
   help["activeParameter"] = found.value("active", found.at("parameters").size());
   return help;
 }

@@ -74,7 +74,7 @@ bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
   return options.own_backend.is_none() && options.own_passes.empty();
 }
 
-// May the loop be read? Where nobody asked for compilation, only if it runs as a flow by itself.
+// May the loop be read? Where the program did not ask for compilation, only if it runs as a flow by itself.
 bool Tracer::is_read_at_once(const Frame& frame, const Loop& loop) const {
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   const CompileOptions& options = base_->code->compiled->options;

@@ -67,7 +67,7 @@ void log_to(int descriptor) {
   for (std::ostream* stream : {&std::cerr, &std::clog, &std::cout}) stream->rdbuf(&log);
 }
 
-// A kernel whose Jupyter has died has nobody to serve.
+// A kernel whose Jupyter has died has no client to serve.
 void end_with_parent() {
   if (std::getenv("JPY_PARENT_PID") == nullptr) return;
   const auto parent = static_cast<int>(syscall(SYS_pidfd_open, getppid(), 0));

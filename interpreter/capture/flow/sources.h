@@ -36,7 +36,7 @@ class FlowSources {
   FlowItem input(const Value& value, SourceId source);
   // The one source of what has variables, a cell or an instance of a struct, wherever it is found.
   SourceId owner(const Value& object, SourceId source);
-  // The loop assigns variables of such objects: none of them is another.
+  // The loop assigns variables of such objects, which are all different.
   void expect_owners_apart();
   // The items of a list of numbers, found at its owner, as a tensor. Throws Unsupported for other lists.
   FlowItem numbers(const Value& list, SourceId owner);

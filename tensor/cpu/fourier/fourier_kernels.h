@@ -9,7 +9,7 @@ namespace kiln::cpu {
 
 // Transforms work on columns, so many of them side by side as elements are in 64 bytes, whatever the
 // instruction set. A block of n numbers of each column is n rows: the real parts of the columns, then their
-// imaginary parts. No column sees another, so what lies in columns that nobody asked for does not matter.
+// imaginary parts. No column sees another, so what lies in columns beyond those asked for does not matter.
 template <class T>
 inline constexpr std::int64_t kFourierColumns = 64 / static_cast<std::int64_t>(sizeof(T));
 template <class T>

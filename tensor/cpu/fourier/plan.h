@@ -42,7 +42,7 @@ class FourierPasses {
   std::vector<T> twiddles_;
 };
 
-// What transforms of one length share, whoever runs them. The length alone decides, so that a line has the
+// What all transforms of one length share. The length alone decides, so that a line has the
 // same bits alone and among others.
 template <class T>
 struct FourierPlan {

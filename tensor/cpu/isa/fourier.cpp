@@ -115,7 +115,7 @@ void turn(const FourierTurn<T>& turn) {
     for (int column = 0; column < kColumns<T>; column += kSide) {
       VectorOf<T> re[kSide], im[kSide];
       each<kSide>([&](auto i) __attribute__((always_inline)) {
-        // Past the last row there is something, too, which goes to columns that nobody asked for.
+        // Past the last row there is something, too, which goes to columns beyond those asked for.
         const std::int64_t at = (row + i) * kRow<T> + column;
         const std::int64_t known = row + i < turn.rows ? row + i : turn.rows - 1;
         const T* const fine = turn.fine + known * kRow<T> + column;
