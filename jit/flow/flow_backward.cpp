@@ -51,6 +51,7 @@ class Backwards {
   void begin() {
     writer_.go_on_in(0);
     gradients_.begin();
+    for (const auto& [output, tensor] : given_) gradients_.arrive(tensor, std::nullopt);
     const ValueId from = writer_.pop(number_type(DType::I64), 0);
     const std::vector<BlockId>& leaving = way_.record.leaving.at(exit_);
     choose(leaving.size(), Operand::of(from), [&](std::size_t k) { jump(leaving[k]); });
