@@ -23,7 +23,7 @@ std::span<const Feature> edit_features();        // rename, fixes, format
 std::span<const Feature> appearance_features();  // colours, folds
 std::span<const Feature> lens_features();        // lenses, and what they run
 
-// Null when there is none for the method.
+// Null when the server has no handler for the method.
 const Feature* find_feature(std::string_view method);
 // What the server can do, as `initialize` says it.
 Json capabilities(const ClientInfo& client);

@@ -12,7 +12,7 @@
 namespace kiln::editor {
 namespace {
 
-// The member at the end of a path of names; null where there is none.
+// The member at the end of a path of names; null where the path leads to no member.
 Json at_path(const Json& json, std::initializer_list<const char*> path) {
   const Json* at = &json;
   for (const char* name : path) {

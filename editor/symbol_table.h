@@ -27,7 +27,7 @@ struct Symbol {
   std::vector<Occurrence> occurrences;           // in order of place
 
   bool is_defined() const;
-  // The first one that defines it; null when there is none.
+  // The first occurrence that defines the name; null when the document does not define it.
   const Occurrence* first_definition() const;
 };
 

@@ -36,7 +36,7 @@ class Worker {
   // gets between the server's messages. `first` is told what it writes without having been asked, which must
   // come in time.
   Worker(const Work& work, Answer first, Clock::duration patience = std::chrono::seconds(20));
-  ~Worker();  // stops it; who waits for an answer is told that there is none
+  ~Worker();  // stops the copy; requests that wait get an empty answer
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 

@@ -293,7 +293,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
       std::vector<std::pair<std::uint32_t, Value>> registers;  // that are live
       std::vector<bool> untouched;  // the register has the value from before capture
       std::vector<ExprId> numbers;  // -1: the value does not vary
-      std::vector<Tensor> items;    // that hold a number which a loop gave; absent: it is none
+      std::vector<Tensor> items;    // that hold a number which a loop gave; absent for other values
     };
     std::vector<Activation> frames;  // outermost first
     int depth = 1;

@@ -36,7 +36,7 @@ SourceId FlowReader::struct_source(const FlowItem& object) {
   return owner;
 }
 
-// Nothing where the dict has no such key now, or the key is none that is one for all runs of the flow.
+// Nothing where the dict has no such key now, or where the key may differ between runs of the flow.
 std::optional<FlowVariable> FlowReader::entry(const FlowItem& dict, const FlowItem& key) {
   const bool is_text = key.is(Kind::Known) && key.known.is(Tag::Str);
   if (!is_text && !key.is_literal()) return std::nullopt;

@@ -55,7 +55,8 @@ struct FlowKnowledge {
 // The reason of the exit behind the last iteration.
 inline constexpr const char* kLoopIsDone = "the loop is done";
 
-// The row of the table that an operator on tensors is. Throws Unsupported where there is none.
+// The row of the table that an operator on tensors is. Throws Unsupported where tensors have no such
+// operator.
 const Op& operator_row(std::string_view spelling, int operands);
 
 // A register as the program calls it; "a value" of one that is no variable.

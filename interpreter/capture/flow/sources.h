@@ -28,7 +28,7 @@ class FlowSources {
   SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
   SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
   // Sizes of that symbol are the number in all runs of the flow, from the next reading on. False: the symbol
-  // is none of a size that is this number now.
+  // does not stand for a size that is this number now.
   bool fixes_size(Dim symbol, std::int64_t number);
   // Was an input found for which no first value of the graph stands? Then the loop is read anew.
   bool found_new() const { return found_new_; }
