@@ -1,7 +1,10 @@
 #include "tensor/dtype.h"
 
 #include <array>
+#include <string>
 #include <utility>
+
+#include "tensor/error.h"
 
 namespace kiln {
 namespace {
@@ -23,13 +26,17 @@ constexpr std::array<Facts, kDTypeCount> kFacts = {{
     {"bf16", 2, Category::Float},
     {"f32", 4, Category::Float},
     {"f64", 8, Category::Float},
+    {"c64", 8, Category::Complex},
+    {"c128", 16, Category::Complex},
 }};
 
 constexpr std::pair<std::string_view, DType> kOtherNames[] = {
-    {"uint8", DType::U8},    {"int8", DType::I8},     {"int16", DType::I16},     {"short", DType::I16},
-    {"int32", DType::I32},   {"int64", DType::I64},   {"long", DType::I64},      {"int", DType::I64},
-    {"float16", DType::F16}, {"half", DType::F16},    {"bfloat16", DType::BF16}, {"float32", DType::F32},
-    {"float", DType::F32},   {"float64", DType::F64}, {"double", DType::F64},
+    {"uint8", DType::U8},      {"int8", DType::I8},         {"int16", DType::I16},
+    {"short", DType::I16},     {"int32", DType::I32},       {"int64", DType::I64},
+    {"long", DType::I64},      {"int", DType::I64},         {"float16", DType::F16},
+    {"half", DType::F16},      {"bfloat16", DType::BF16},   {"float32", DType::F32},
+    {"float", DType::F32},     {"float64", DType::F64},     {"double", DType::F64},
+    {"complex64", DType::C64}, {"complex128", DType::C128},
 };
 
 constexpr std::size_t index_of(DType dtype) { return static_cast<std::size_t>(dtype); }
@@ -38,6 +45,10 @@ constexpr DType promote_rule(DType a, DType b) {
   if (a == b) return a;
   const Facts& fa = kFacts[index_of(a)];
   const Facts& fb = kFacts[index_of(b)];
+  if (is_complex(a) || is_complex(b)) {
+    const bool is_wide = part_of(a) == DType::F64 || part_of(b) == DType::F64;
+    return is_wide ? DType::C128 : DType::C64;
+  }
   if (fa.category != fb.category) return fa.category < fb.category ? b : a;
   if (fa.category == Category::Float && fa.size == 2 && fb.size == 2) return DType::F32;
   const DType wider = fa.size < fb.size ? b : a;
@@ -62,6 +73,9 @@ std::string_view name(DType dtype) { return kFacts[index_of(dtype)].name; }
 std::size_t size_of(DType dtype) { return kFacts[index_of(dtype)].size; }
 Category category(DType dtype) { return kFacts[index_of(dtype)].category; }
 DType promote(DType a, DType b) { return kPromotion[index_of(a)][index_of(b)]; }
+void refuse_complex(DType dtype) {
+  throw InternalError("a kernel for real numbers got " + std::string(name(dtype)));
+}
 DType default_float() { return DType::F32; }
 
 std::optional<DType> dtype_named(std::string_view name) {

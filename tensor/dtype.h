@@ -7,15 +7,19 @@
 #include <optional>
 #include <string_view>
 
+#include "tensor/complex.h"
 #include "tensor/half.h"
 
 namespace kiln {
 
-enum class DType : std::uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64 };
-inline constexpr int kDTypeCount = 10;
+enum class DType : std::uint8_t { Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128 };
+inline constexpr int kDTypeCount = 12;
+// Dtypes of real numbers come first. Kernels that compute are compiled for these alone: ops on complex
+// numbers are written over their real and imaginary parts (Op::complex).
+inline constexpr int kRealDTypeCount = 10;
 
-// Promotion goes up through categories first: bool < integer < float.
-enum class Category : std::uint8_t { Bool, Integer, Float };
+// Promotion goes up through categories first: bool < integer < float < complex.
+enum class Category : std::uint8_t { Bool, Integer, Float, Complex };
 
 std::string_view name(DType dtype);                       // "f32"
 std::optional<DType> dtype_named(std::string_view name);  // also "float32", "int64", "float", "int", …
@@ -23,8 +27,20 @@ std::size_t size_of(DType dtype);                         // bytes of one elemen
 Category category(DType dtype);
 inline bool is_float(DType dtype) { return category(dtype) == Category::Float; }
 inline bool is_integer(DType dtype) { return category(dtype) == Category::Integer; }
+constexpr bool is_complex(DType dtype) { return dtype >= DType::C64; }
 
-// The dtype both operands convert to (PyTorch's `promote_types`): f16 with bf16 is f32, u8 with i8 is i16.
+// The dtype of the real and the imaginary parts: f32 of c64, f64 of c128; a dtype of real numbers itself.
+constexpr DType part_of(DType dtype) {
+  return dtype == DType::C64 ? DType::F32 : dtype == DType::C128 ? DType::F64 : dtype;
+}
+// The complex dtype whose parts hold numbers of this dtype as arithmetic with it has them: c128 of f64, else
+// c64.
+constexpr DType complex_of(DType dtype) {
+  return is_complex(dtype) ? dtype : dtype == DType::F64 ? DType::C128 : DType::C64;
+}
+
+// The dtype both operands convert to (PyTorch's `promote_types`): f16 with bf16 is f32, u8 with i8 is i16,
+// c64 with f64 is c128.
 DType promote(DType a, DType b);
 
 // f32 unless changed; the type of `tensor([1.0])` and of integer division.
@@ -84,7 +100,19 @@ struct ElementOf<DType::F64> {
   using type = double;
 };
 
-// Calls `f.template operator()<T>()` with the element type of `dtype`.
+template <>
+struct ElementOf<DType::C64> {
+  using type = Complex<float>;
+};
+template <>
+struct ElementOf<DType::C128> {
+  using type = Complex<double>;
+};
+
+// Throws InternalError: a kernel for real numbers was asked for complex ones.
+[[noreturn]] void refuse_complex(DType dtype);
+
+// Calls `f.template operator()<T>()` with the element type of `dtype`, one of real numbers.
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
@@ -107,9 +135,12 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
     case DType::F32:
       return f.template operator()<float>();
     case DType::F64:
+      return f.template operator()<double>();
+    case DType::C64:
+    case DType::C128:
       break;
   }
-  return f.template operator()<double>();
+  refuse_complex(dtype);
 }
 
 }  // namespace kiln

@@ -216,6 +216,29 @@ struct OnnxRule {
   explicit operator bool() const { return !expression.empty() || write != nullptr || body != nullptr; }
 };
 
+// What an op does with complex operands. Its result is that of ops on real numbers, on their real and
+// imaginary parts, so that derivatives, batching, graphs and devices need to know no more of complex numbers.
+struct ComplexRule {
+  enum Kind : std::uint8_t {
+    Refused,     // the op is of real numbers alone
+    Moves,       // elements are moved as they lie: the op's own kernel, view or body knows their size alone
+    PartByPart,  // the op on the real parts, and by itself on the imaginary parts: sums, and what is linear
+    Written,     // `body`, over smaller ops of the parts
+  };
+  Kind kind = Refused;
+  BodyFn body = nullptr;
+  std::string_view missing;  // of Refused, where the reason is not that complex numbers have no order
+
+  ComplexRule() = default;
+  ComplexRule(Kind kind) : kind(kind) {}
+  ComplexRule(BodyFn fn) : kind(Written), body(fn) {}
+  static ComplexRule none(std::string_view reason) {
+    ComplexRule rule;
+    rule.missing = reason;
+    return rule;
+  }
+};
+
 // Which values backward needs, as bits.
 struct Saves {
   std::uint32_t inputs = 0;   // bit i: input i
@@ -281,8 +304,8 @@ inline constexpr int kOnDemand = -1;
 //   identity: where the result is an operand to the bit, so that nothing need be computed.
 //   products: of sums of products, how many, for who counts operations.
 //   onnx: how it is written in a file of ONNX. A row without a body has a rule, or a reason why there is
-//   none. effects: what it does beside giving results. A node with effects is never left out. traits: the
-//   rest; each says above what it means.
+//   none. complex: what it does with complex operands. effects: what it does beside giving results. A node
+//   with effects is never left out. traits: the rest; each says above what it means.
 // A pass asks the row and knows no name. `OpTable::add` refuses a row that leaves out what it must say.
 struct Op {
   Signature signature;
@@ -310,7 +333,8 @@ struct Op {
   std::uint32_t traits = 0;
   std::uint32_t effects = kNoEffects;  // of SideEffect
   int outputs = 1;
-  OnnxRule onnx{};                              // empty: a function made of the body
+  OnnxRule onnx{};  // empty: a function made of the body
+  ComplexRule complex{};
   std::vector<std::string_view> dtypes_note{};  // extra words on dtypes for the documentation
   int id = -1;                                  // position in the table; -1 of an op that is no row of it
 

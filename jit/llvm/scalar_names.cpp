@@ -26,8 +26,8 @@ const bool kHasRange[] = {
 
 constexpr const char* kComputeNames[kComputeCount] = {"f32", "f64", "i32", "i64"};
 constexpr DType kComputeTypes[kComputeCount] = {DType::F32, DType::F64, DType::I32, DType::I64};
-constexpr const char* kDTypeNames[kDTypeCount] = {"bool", "u8",  "i8",   "i16", "i32",
-                                                  "i64",  "f16", "bf16", "f32", "f64"};
+constexpr const char* kDTypeNames[kDTypeCount] = {"bool", "u8",   "i8",  "i16", "i32", "i64",
+                                                  "f16",  "bf16", "f32", "f64", "c64", "c128"};
 
 }  // namespace
 

@@ -100,6 +100,9 @@ int digits(DType dtype) {
       return 31;
     case DType::F64:
       return 53;
+    case DType::C64:
+    case DType::C128:
+      return 0;  // no conversion of theirs is left out
     case DType::I64:
       break;
   }

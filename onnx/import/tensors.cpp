@@ -59,6 +59,9 @@ void fill_from_lists(const TensorProto& proto, DType dtype, std::byte* to, std::
       return convert<std::int32_t, std::uint8_t>(proto, proto.int32s, to, count);
     case DType::Bool:
       return convert<std::int32_t, bool>(proto, proto.int32s, to, count);
+    case DType::C64:
+    case DType::C128:
+      refuse_complex(dtype);  // files with complex numbers were refused when their types were read
   }
 }
 

@@ -67,6 +67,10 @@ std::int64_t onnx_code(DType dtype) {
       return 10;
     case DType::F64:
       return 11;
+    case DType::C64:
+      return 14;
+    case DType::C128:
+      return 15;
     case DType::BF16:
       return 16;
   }

@@ -27,7 +27,7 @@ Tensor numbers(const Dims& sizes, DType dtype, bool with_special = false) {
 
 template <class F>
 void each_dtype(const F& f) {
-  for (int dtype = 0; dtype < kDTypeCount; ++dtype) f(static_cast<DType>(dtype));
+  for (int dtype = 0; dtype < kRealDTypeCount; ++dtype) f(static_cast<DType>(dtype));
 }
 
 NamedAttr along(const Dims& dims) { return {"dim", dims}; }

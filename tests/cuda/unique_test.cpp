@@ -22,7 +22,7 @@ Tensor repeated(const Dims& sizes, DType dtype) {
 
 template <class F>
 void each_dtype(const F& f) {
-  for (int dtype = 0; dtype < kDTypeCount; ++dtype) f(static_cast<DType>(dtype));
+  for (int dtype = 0; dtype < kRealDTypeCount; ++dtype) f(static_cast<DType>(dtype));
 }
 
 }  // namespace

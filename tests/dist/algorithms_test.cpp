@@ -138,7 +138,7 @@ TEST_CASE("allreduce gives the bits of the tree for every dtype, op and number o
     const std::size_t count = 211 + static_cast<std::size_t>(n);
     on_ranks(n, [&](dist::Transport& transport) {
       const Group group = group_of_all(transport);
-      for (int d = 0; d < kDTypeCount; ++d) {
+      for (int d = 0; d < kRealDTypeCount; ++d) {
         const auto dtype = static_cast<DType>(d);
         for (const dist::ReduceOp op : kOps) {
           Bytes data = values(dtype, count, transport.rank());
@@ -157,7 +157,7 @@ TEST_CASE("halving gives the bits of the tree for every dtype, op and power of t
     for (const std::size_t count : {1U, 5U, 211U}) {
       on_ranks(n, [&](dist::Transport& transport) {
         const Group group = group_of_all(transport);
-        for (int d = 0; d < kDTypeCount; ++d) {
+        for (int d = 0; d < kRealDTypeCount; ++d) {
           const auto dtype = static_cast<DType>(d);
           for (const dist::ReduceOp op : kOps) {
             const Bytes input = values(dtype, count, transport.rank());

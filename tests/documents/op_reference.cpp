@@ -46,7 +46,7 @@ std::string dtypes_text(const Op& op) {
     return std::count_if(dtypes.begin(), dtypes.end(), [=](DType d) { return category(d) == wanted; });
   };
   if (dtypes.empty()) return "";
-  if (dtypes.size() == kDTypeCount) return "all";
+  if (dtypes.size() == kRealDTypeCount) return "all";
   std::vector<std::string> parts;
   if (count_of(Category::Bool) == 1) parts.emplace_back("bool");
   constexpr std::pair<Category, int> kWhole[] = {{Category::Integer, 5}, {Category::Float, 4}};

@@ -42,7 +42,7 @@ std::vector<DType> dtypes_of(const Op& op) {
   std::vector<DType> dtypes;
   const std::vector<Sample> samples = samples_of(op);
   if (samples.empty() || samples.front().inputs.empty()) return dtypes;
-  for (int d = 0; d < kDTypeCount; ++d) {
+  for (int d = 0; d < kRealDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
     const auto accepts = [&](const Sample& sample) { return takes(op, sample, dtype); };
     if (std::all_of(samples.begin(), samples.end(), accepts)) dtypes.push_back(dtype);

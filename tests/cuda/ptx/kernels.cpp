@@ -99,7 +99,7 @@ void add_kernels(std::vector<BodyKernel>& kernels, const Op& op, DType dtype) {
 
 std::vector<BodyKernel> body_kernels() {
   std::vector<BodyKernel> kernels;
-  for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+  for (int dtype = 0; dtype < kRealDTypeCount; ++dtype) {
     for (const Op* op : OpTable::get().ops())
       if (op->pointwise != nullptr) add_kernels(kernels, *op, static_cast<DType>(dtype));
   }
