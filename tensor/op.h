@@ -230,7 +230,7 @@ struct ComplexRule {
   std::string_view missing;  // of Refused, where the reason is not that complex numbers have no order
 
   ComplexRule() = default;
-  ComplexRule(Kind kind) : kind(kind) {}
+  ComplexRule(Kind given) : kind(given) {}
   ComplexRule(BodyFn fn) : kind(Written), body(fn) {}
   static ComplexRule none(std::string_view reason) {
     ComplexRule rule;
