@@ -8,11 +8,15 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/interpreter.h"
+#include "jit/autodiff/loop_step.h"
 #include "jit/flow/number_value.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_function.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/recompute.h"
+#include "tensor/view.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -144,10 +148,8 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
     if (each.kind == Input::Kind::Numbers)
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
     const Value& v = *value_of(flow, each, frame, found);
-    if (v.is(Tag::Tensor) && requires_grad(v.tensor()))
-      throw NoNode{"`" + flow.sources[each.source].text + "` requires gradients"};
     if (each.kind == Input::Kind::Left) expect_as_often(frame, loop, v.as_int());
-    operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
+    operands.push_back(v.is(Tag::Tensor) ? v.tensor() : number_operand(v));
   }
   return operands;
 }
@@ -170,13 +172,16 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
   LoopResults made;
   made.flow = std::move(reading.flow);
   const LoopFlow& flow = *made.flow;
-  const std::vector<Tensor> operands = operands_now(flow, frame, loop);
+  const std::vector<Tensor> tensors = operands_now(flow, frame, loop);
+  std::vector<Tensor> operands;
+  for (const Tensor& each : tensors) operands.push_back(at_hints(each));
   std::string reason = "it has no end";
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
     try {
       expect_followed(flow, done.front());
       make_op(made, std::move(done), operands, place.get());
       made.results = made.op->call(*made.op, operands, Attrs(*made.op));
+      record_history(made, tensors);
       return made;
     } catch (const NoNode& declined) {
       reason = declined.reason;
@@ -186,6 +191,35 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
     }
   }
   throw NoNode{reason};
+}
+
+// Where gradients are recorded, what the loop gave has its history. Throws NoNode, OpError (Capture) where
+// that would not be what the tape records.
+void Tracer::record_history(const LoopResults& made, const std::vector<Tensor>& operands) const {
+  const jit::LoopFunction& function = *jit::loop_function(*made.op);
+  const auto name = [&](std::size_t i) {
+    return "`" + made.flow->sources[made.flow->inputs[i].source].text + "`";
+  };
+  std::vector<tape::Edge> histories;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Tensor& x = operands[i];
+    const bool is_written =
+        std::find(function.written.begin(), function.written.end(), i) != function.written.end();
+    if (made.flow->is_differentiated() && is_written && is_view(x))
+      throw NoNode{name(i) + ", which it writes, is a view, and gradients are recorded"};
+    if (!requires_grad(x)) continue;
+    if (!made.flow->wanted[i]) throw NoNode{name(i) + " requires gradients, which are not recorded here"};
+    if (tape::Recompute::current() != nullptr) throw NoNode{"it is within `checkpoint`"};
+    if (is_written) tape::check_write("", x);
+    const tape::Edge edge = tape::history(x);
+    const auto is_it = [&edge](const tape::Edge& each) {
+      return each.node == edge.node && each.output == edge.output;
+    };
+    if (std::any_of(histories.begin(), histories.end(), is_it))
+      throw NoNode{"two of its tensors have one history"};
+    histories.push_back(edge);
+  }
+  if (!histories.empty()) jit::LoopStep::record(made.op, operands, made.results);
 }
 
 // The op of the loop where it is left by these exits.
@@ -198,6 +232,7 @@ void Tracer::make_op(LoopResults& made, std::vector<jit::ExitId> done, const std
     throw NoNode{"a tensor that it writes shares memory with another one"};
   as.function->run = code_of(flow, place);
   if (as.function->run == nullptr) throw NoNode{"it cannot be made to machine code"};
+  as.function->as_code = !vm_.interpreter().options().evaluates_flows;
   as.function->name = recorder_.own_name("loop");
   made.op = jit::make_loop_op(*std::move(as.function));
   made.places = std::move(as.places);

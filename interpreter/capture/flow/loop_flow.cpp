@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #include "interpreter/capture/flow/reader.h"
+#include "jit/graph/loop.h"
 #include "jit/graph/trace.h"
 #include "tensor/autograd.h"
 
@@ -48,13 +47,6 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-// Do loops that record gradients become machine code? Of a hundred random programs one still gets a wrong
-// gradient by it, so a program has to ask.
-static bool differentiates_loops() {
-  const char* const value = std::getenv("KILN_LOOP_GRADIENTS");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
   if (levels::top != nullptr) return refused("the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused("each instruction is watched");
@@ -71,8 +63,7 @@ LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
     } catch (const Unsupported& unsupported) {
       return refused(unsupported.reason, reader.line());
     }
-    if (flow->is_differentiated() && !(in_place && differentiates_loops()))
-      return refused("gradients are recorded");
+    if (flow->is_differentiated() && !jit::differentiates_loops()) return refused("gradients are recorded");
     if (draws(*flow->graph) && !in_place) return refused("random numbers are drawn");
     if (!reader.goes_round()) return refused(reader.first_reason(), reader.first_line());
     return {std::move(flow), {}, 0};
