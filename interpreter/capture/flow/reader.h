@@ -101,7 +101,7 @@ class FlowReader {
   void meet(Place& place, std::vector<FlowItem*> leaves, std::size_t leaf);
   void arrive(Place& place, Edge edge);
   bool is_same_object(const FlowItem& given, const FlowItem& known);
-  void expect_numbers(const Dims& one, const Dims& other);
+  void expect_equal_sizes(const Dims& one, const Dims& other);
   bool fits(FlowState known, const FlowState& state);
   void connect(jit::BlockId from, bool is_other, FlowState state);
   void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
