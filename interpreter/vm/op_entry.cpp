@@ -169,8 +169,9 @@ Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attr
   std::optional<kiln::SymbolicRun> kernels;
   if (kiln::SymbolicRun::current() != nullptr && kiln::SymbolicRun::current()->stand_in() != nullptr)
     kernels.emplace();
-  const bool any_float = std::any_of(inputs.begin(), inputs.end(),
-                                     [](const kiln::Tensor& x) { return x && kiln::is_differentiable(x.dtype()); });
+  const bool any_float = std::any_of(inputs.begin(), inputs.end(), [](const kiln::Tensor& x) {
+    return x && kiln::is_differentiable(x.dtype());
+  });
   const Value result = on_full_precision(form, inputs, attrs, any_float);
   if (result.is(Tag::Float) && gives_whole_numbers(*form.op) && std::fabs(result.as_float()) < 9e18) {
     return static_cast<std::int64_t>(result.as_float());
