@@ -10,6 +10,7 @@
 #include "tensor/ops/pointwise.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/record.h"
+#include "tensor/tape/sparse_gradient.h"
 #include "tensor/timeline.h"
 #include "tensor/view.h"
 
@@ -157,6 +158,14 @@ void check_plain(Inputs inputs) {
   for (const Tensor& input : inputs) {
     if (input && levels::wrapper_of(input) != nullptr) [[unlikely]]
       levels::refuse_escaped(input);
+  }
+}
+
+// Levels would take a sparse gradient for a constant of their own.
+void check_dense(const Op& op, Inputs inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] && levels::wrapper_of(inputs[i]) != nullptr && sparse::is_sparse(inputs[i])) [[unlikely]]
+      sparse::refuse(op, inputs, static_cast<int>(i));
   }
 }
 
@@ -406,6 +415,7 @@ Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_dense(op, inputs);
   if (!are_on_one_device(op, inputs)) [[unlikely]] {
     const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
     return bind(op, {moved.data(), moved.size()}, attrs);
@@ -417,6 +427,7 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_dense(op, inputs);
   if (op.writes_metadata()) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);

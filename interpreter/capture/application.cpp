@@ -23,7 +23,8 @@ struct NotCaptured {};  // the interpreter runs the function
 // its context has, and the program may change that before backward reads it.
 bool any_made(const Tracer& tracer, const std::vector<Value>& values) {
   return std::any_of(values.begin(), values.end(), [&](const Value& v) {
-    if (!v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range) || v.is(Tag::Tensor)) return false;
+    if (!v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range) || v.is(Tag::Complex) || v.is(Tag::Tensor))
+      return false;
     return v.is(Tag::Tuple) ? any_made(tracer, v.as<Tuple>().items) : !tracer.is_outside(v);
   });
 }

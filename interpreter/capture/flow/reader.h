@@ -76,6 +76,9 @@ class FlowReader {
   // Does the loop go round within the flow?
   bool goes_round() const { return goes_round_; }
   const std::string& first_reason() const { return first_reason_; }
+  int line_of_first_reason() const { return first_line_; }
+  // Of the instruction that was read last.
+  int line() const { return notes_.place().line; }
 
  private:
   // ---- Ways (reader.cpp) ----
@@ -314,6 +317,7 @@ class FlowReader {
   bool agrees_ = true;
   bool goes_round_ = false;
   std::string first_reason_;
+  int first_line_ = 0;
   std::string misfit_;  // why `fits` said no
 
   const std::vector<bool>& targets(const Code& code);
