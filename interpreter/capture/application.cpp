@@ -64,7 +64,7 @@ class BackwardTrace {
   static Tensor leaf(const Tensor& x) {
     const GradMode off(false);
     Tensor made = ops::contiguous(ops::clone(x));
-    if (is_float(made.dtype())) set_requires_grad(made, true);
+    if (is_differentiable(made.dtype())) set_requires_grad(made, true);
     return made;
   }
 
@@ -124,7 +124,7 @@ class BackwardTrace {
     std::vector<Value> grads(application_.outputs.size());
     std::size_t real = 0;
     for (std::size_t k = 0; k < application_.made.size(); ++k) {
-      if (!is_float(application_.made[k].dtype())) continue;
+      if (!is_differentiable(application_.made[k].dtype())) continue;
       if (application_.constants[k] || (++real > 1 && !application_.materializes_grads)) throw NotCaptured{};
       grads_.push_back(leaf(ops::ones_like(application_.made[k])));
       grads[application_.tensor_outputs[k]] = Value(grads_.back());
