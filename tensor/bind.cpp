@@ -11,6 +11,7 @@
 #include "tensor/ops/pointwise.h"
 #include "tensor/symbolic_run.h"
 #include "tensor/tape/record.h"
+#include "tensor/tape/sparse_gradient.h"
 #include "tensor/timeline.h"
 #include "tensor/view.h"
 
@@ -158,6 +159,14 @@ void check_plain(Inputs inputs) {
   for (const Tensor& input : inputs) {
     if (input && levels::wrapper_of(input) != nullptr) [[unlikely]]
       levels::refuse_escaped(input);
+  }
+}
+
+// Levels would take a sparse gradient for a constant of their own.
+void check_dense(const Op& op, Inputs inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] && levels::wrapper_of(inputs[i]) != nullptr && sparse::is_sparse(inputs[i])) [[unlikely]]
+      sparse::refuse(op, inputs, static_cast<int>(i));
   }
 }
 
@@ -419,6 +428,7 @@ Tensors bind_as_it_is(const Op& op, Inputs inputs, const Attrs& attrs) {
 }  // namespace
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_dense(op, inputs);
   if (!are_on_one_device(op, inputs)) [[unlikely]] {
     const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
     return bind(op, {moved.data(), moved.size()}, attrs);
@@ -442,6 +452,7 @@ Tensor write_complex(const Op& op, const Tensor& target, const Tensors& results)
 }  // namespace
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_dense(op, inputs);
   if (op.writes_metadata()) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);

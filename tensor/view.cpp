@@ -66,7 +66,8 @@ bool ViewPath::lies_as_base(const Tensor& x) const {
 }
 
 std::vector<ViewStep> ViewPath::of(const Tensor& like_base) const {
-  return counts_places() && !steps_.change_dtype() && lies_as_base(like_base) ? by_place(like_base.layout()) : steps_.in_order();
+  return counts_places() && !steps_.change_dtype() && lies_as_base(like_base) ? by_place(like_base.layout())
+                                                                              : steps_.in_order();
 }
 
 bool ViewPath::can_be_of(const Tensor& like_base) const {

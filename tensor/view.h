@@ -49,9 +49,7 @@ class ViewPath {
       : steps_(std::move(steps)), base_(std::move(base)), view_(std::move(view)) {}
 
   // From the base itself.
-  std::vector<ViewStep> of_base() const {
-    return goes_by_place() ? by_place(base_) : steps_.in_order();
-  }
+  std::vector<ViewStep> of_base() const { return goes_by_place() ? by_place(base_) : steps_.in_order(); }
   // From a tensor of the base's sizes. One for steps that count places lies in memory as the base does and
   // holds all that the view shows: `can_be_of`.
   std::vector<ViewStep> of(const Tensor& like_base) const;

@@ -15,7 +15,8 @@ void RecordedViews::note(Inputs outputs) {
       results_.push_back({Kind::Own, std::nullopt});
     } else {
       results_.push_back({origin->of_itself ? Kind::Rearranged : Kind::View,
-                          View{origin->steps, base_of(*origin).layout(), x.layout(), base_of(*origin).dtype(), x.storage()->bytes()}});
+                          View{origin->steps, base_of(*origin).layout(), x.layout(), base_of(*origin).dtype(),
+                               x.storage()->bytes()}});
     }
   }
 }

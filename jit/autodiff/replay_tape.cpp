@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/autodiff/custom_step.h"
+#include "jit/autodiff/loop_step.h"
 #include "jit/autodiff/replay.h"
 #include "jit/graph/custom.h"
 #include "tensor/tape/engine.h"
@@ -175,6 +176,9 @@ TapeNode Replay::read(const tape::Node& node) {
   } else if (const auto* custom = dynamic_cast<const CustomStep*>(&node)) {
     made.op = &custom->op();
     saves = custom->op().saves;
+  } else if (const auto* loop = dynamic_cast<const LoopStep*>(&node)) {
+    made.op = &loop->op();
+    saves = LoopStep::kSaves;
   } else {
     made.is_input = node.edges.empty();
   }

@@ -172,6 +172,14 @@ Register NestBuilder::number(const Number& value) {
   return add(step);
 }
 
+namespace {
+
+// Is it a view whose elements are elements of its operand? Parts of complex numbers are read as memory of
+// their own.
+bool shows_elements(const Node& node) { return node.is_view() && node.op->view_dtype == nullptr; }
+
+}  // namespace
+
 // The number that all elements of the value have, if it is filled with one or a view of such a tensor.
 std::optional<Number> NestBuilder::filling(ValueId id) const {
   const int place = producers_[static_cast<std::size_t>(id)];

@@ -87,7 +87,7 @@ ValueId taken_part(const Site& site) {
   if (!part.is_value()) return Operand::kAbsent;
   const Type &given = site.type(part.value), &taken = site.type(site.node.outputs[0]);
   return !given.is_number && given.dtype == taken.dtype && same(given.sizes, taken.sizes) ? part.value
-                                                                                         : Operand::kAbsent;
+                                                                                          : Operand::kAbsent;
 }
 
 // What both operands were taken from.

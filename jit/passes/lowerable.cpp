@@ -91,9 +91,8 @@ bool is_of_complex(const Graph& graph, const Node& node) {
     return is_complex(graph.values[static_cast<std::size_t>(id)].type.dtype);
   };
   return std::any_of(node.outputs.begin(), node.outputs.end(), is_complex_value) ||
-         std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
-           return each.is_value() && is_complex_value(each.value);
-         });
+         std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const Operand& each) { return each.is_value() && is_complex_value(each.value); });
 }
 
 // What nests do not say, on whatever device they run.

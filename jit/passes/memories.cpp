@@ -212,7 +212,8 @@ class Grouping {
     }
     for (const int each : inputs) {
       if (type(each).dtype == type(inputs[0]).dtype) continue;
-      throw OpError(ErrorKind::Capture, "inputs that lie in one memory, one of them written, have different dtypes",
+      throw OpError(ErrorKind::Capture,
+                    "inputs that lie in one memory, one of them written, have different dtypes",
                     {inputs[0], each});
     }
     std::vector<Member> members;

@@ -224,7 +224,7 @@ Tensors transpose(const std::function<Tensors(Inputs cotangents)>& pullback, Inp
   for (const Tensor& output : outputs) {
     const Tensor zeros = ops::zeros_like(output);
     variables.push_back(is_differentiable(output.dtype()) ? level.variable(value_below(level, zeros))
-                                                 : Variable{zeros, {}});
+                                                          : Variable{zeros, {}});
     cotangents.push_back(variables.back().inside);
   }
   const Tensors pulled = pullback(cotangents);

@@ -1,6 +1,7 @@
 // Functions of complex numbers, written over those of real ones. Inverse functions follow W. Kahan, "Branch
 // cuts for complex elementary functions" (1987), and have its branch cuts.
 #include <cmath>
+#include <optional>
 
 #include "tensor/ops/complex_parts.h"
 #include "tensor/ops/complex_rules.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr double kLn2 = 0.6931471805599453;
 constexpr double kLn10 = 2.302585092994046;
-constexpr Dim kMostProducts = 64;  // up to which powers are products
+constexpr double kMostProducts = 64;  // up to which powers are products
 
 Tensor number(double value) { return Tensor::number(value); }
 
@@ -42,8 +43,8 @@ Parts log_of(const Parts& z) {
 // ---- Powers ----
 
 // By products, of which the same are used for all elements.
-Parts power(Parts base, Dim exponent) {
-  std::int64_t rest = std::abs(exponent.known());
+Parts whole_power(Parts base, std::int64_t exponent) {
+  std::int64_t rest = std::abs(exponent);
   Parts result;
   for (bool is_first = true; rest > 0; rest /= 2) {
     if (rest % 2 == 1) {
@@ -60,7 +61,7 @@ std::optional<std::int64_t> few_products(const Tensor& exponent) {
   if (!exponent.is_number() || exponent.is_symbol()) return std::nullopt;
   const Complex<double> value = exponent.item_complex();
   if (value.imaginary != 0 || value.real != std::trunc(value.real) || value.real == 0) return std::nullopt;
-  if (std::abs(value.real) > static_cast<double>(kMostProducts.known())) return std::nullopt;
+  if (std::abs(value.real) > kMostProducts) return std::nullopt;
   return static_cast<std::int64_t>(value.real);
 }
 
@@ -168,7 +169,7 @@ Tensors log1p(const Op&, Inputs inputs, const Attrs&) {
 Tensors pow(const Op&, Inputs inputs, const Attrs&) {
   const DType type = complex_result(inputs);
   const Parts base = parts_of(inputs[0], type);
-  if (const auto exponent = few_products(inputs[1])) return {joined(power(base, Dim(*exponent)))};
+  if (const auto exponent = few_products(inputs[1])) return {joined(whole_power(base, *exponent))};
   return {joined(power(base, parts_of(inputs[1], type)))};
 }
 

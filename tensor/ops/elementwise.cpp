@@ -307,7 +307,7 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
 
 constexpr int kNoMask = scalar::kNoMask;
 
-#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, onnx, documentation, example)     \
+#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, onnx, documentation, example) \
   {                                                                                                     \
     static const Pointwise row{kRow_##name,                                                             \
                                1,                                                                       \
@@ -317,24 +317,24 @@ constexpr int kNoMask = scalar::kNoMask;
                                {KILN_DERIVATIVE(dx, KILN_X)},                                           \
                                {KILN_RANGE range},                                                      \
                                (flags) & kRowFlags};                                                    \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS dx}, flags); \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS dx}, flags);     \
   }
-#define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, failure, onnx, \
-                    documentation, example)                                                                  \
-  {                                                                                                      \
-    static const Pointwise row{kRow_##name,                                                              \
-                               2,                                                                        \
-                               TypeRule::rule,                                                           \
-                               kNoMask,                                                                  \
-                               failure,                                                                  \
-                               {KILN_DERIVATIVE(da, KILN_AB), KILN_DERIVATIVE(db, KILN_AB)},             \
-                               {KILN_RANGE range_a, KILN_RANGE range_b},                                 \
-                               (flags) & kRowFlags};                                                     \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row,                           \
-            {KILN_READS da, KILN_READS db}, flags);                                                      \
+#define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, failure, onnx,   \
+                    documentation, example)                                                                \
+  {                                                                                                        \
+    static const Pointwise row{kRow_##name,                                                                \
+                               2,                                                                          \
+                               TypeRule::rule,                                                             \
+                               kNoMask,                                                                    \
+                               failure,                                                                    \
+                               {KILN_DERIVATIVE(da, KILN_AB), KILN_DERIVATIVE(db, KILN_AB)},               \
+                               {KILN_RANGE range_a, KILN_RANGE range_b},                                   \
+                               (flags) & kRowFlags};                                                       \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS da, KILN_READS db}, \
+            flags);                                                                                        \
   }
 #define KILN_TERNARY(name, parameters, rule, body, mask, da, db, dc, range_a, range_b, range_c, flags, onnx, \
-                     documentation, example)                                                                     \
+                     documentation, example)                                                                 \
   {                                                                                                          \
     static const Pointwise row{                                                                              \
         kRow_##name,                                                                                         \
@@ -345,7 +345,7 @@ constexpr int kNoMask = scalar::kNoMask;
         {KILN_DERIVATIVE(da, KILN_ABC), KILN_DERIVATIVE(db, KILN_ABC), KILN_DERIVATIVE(dc, KILN_ABC)},       \
         {KILN_RANGE range_a, KILN_RANGE range_b, KILN_RANGE range_c},                                        \
         (flags) & kRowFlags};                                                                                \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row,                               \
+    add_row(table, {#name, parameters, onnx, documentation, example}, row,                                   \
             {KILN_READS da, KILN_READS db, KILN_READS dc}, flags);                                           \
   }
 

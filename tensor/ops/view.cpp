@@ -10,6 +10,7 @@
 namespace kiln {
 
 void add_view_piece_ops(OpTable& table);
+void add_view_dtype_ops(OpTable& table);
 
 namespace {
 
@@ -446,6 +447,7 @@ void add_view_ops(OpTable& table) {
   add_expanding(table);
   add_squeezing(table);
   add_view_piece_ops(table);
+  add_view_dtype_ops(table);
 }
 
 namespace ops {

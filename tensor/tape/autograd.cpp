@@ -29,10 +29,11 @@ OpError not_on_tape(const std::string& function, const std::string& which, const
 }
 
 [[noreturn]] void refuse_complex_start(const std::string& function, const Tensor& output) {
-  throw OpError(ErrorKind::Autograd,
-                function + ": the output is a " + to_string(output.type()) +
-                    ", and a gradient by itself starts from a real number",
-                {}, "take its absolute value or a part: z.abs().backward(), or pass a gradient of the same shape");
+  throw OpError(
+      ErrorKind::Autograd,
+      function + ": the output is a " + to_string(output.type()) +
+          ", and a gradient by itself starts from a real number",
+      {}, "take its absolute value or a part: z.abs().backward(), or pass a gradient of the same shape");
 }
 
 // The gradient that the walk starts with at an output.
@@ -62,9 +63,10 @@ Tensor seed(const std::string& function, const Tensor& output, const Tensor& giv
 
 void check_float(const Tensor& x) {
   if (is_differentiable(x.dtype())) return;
-  throw OpError(ErrorKind::Autograd,
-                "requires_grad: a " + to_string(x.type()) + " cannot require grad, only floats and complex numbers can", {0},
-                "convert it first: x.to(f32)");
+  throw OpError(
+      ErrorKind::Autograd,
+      "requires_grad: a " + to_string(x.type()) + " cannot require grad, only floats and complex numbers can",
+      {0}, "convert it first: x.to(f32)");
 }
 
 // Gradients of a tensor are recorded by its own level, which must be the one that is running.
