@@ -64,7 +64,7 @@ struct Guard {
     Present,    // `value`: whether there is such a field
     Extras,     // a struct whose fields beside the declared ones have the names `value`, in this order
     Tensor,
-    Modes,       // `value`: whether gradients are recorded, `number`: whether within `fastmath()`
+    Modes,       // `value`: whether gradients are recorded, `number`: of `fastmath()` and `autocast(dtype)`
     Membership,  // ranks and process sets are those of the version `number`
     Computed,    // the expression `number` gives `value`
     SameMemory,  // the tensors `members` are not each other, and share memory exactly as they did: `groups`
