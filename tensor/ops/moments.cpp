@@ -242,7 +242,7 @@ Op variance_row(std::string_view signature, std::string_view documentation, std:
       .batch = ops::batch_reduced_dims,
       .saves = kRoot ? saves_input(0) | saves_output(0) : saves_input(0),
       .lowering = Lowering::Composite,
-      .traits = kFixesNumbers,
+      .traits = kFixesNumbers | kFullPrecision,
   };
 }
 
@@ -269,6 +269,7 @@ Op variance_of_all_row(std::string_view signature, std::string_view documentatio
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
   };
 }
 
@@ -309,7 +310,7 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFixesNumbers,
+      .traits = kFixesNumbers | kFullPrecision,
   });
   table.add({
       .signature = Signature::parse("logsumexp(x: tensor, dim: dims, keepdim: bool = false)"),
@@ -323,6 +324,7 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
   });
 }
 

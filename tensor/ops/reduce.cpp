@@ -219,6 +219,7 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = lowering::Reduce{Combine::Sum},
+      .traits = kFullPrecision,
       .onnx = onnx_rules::sum,
   });
   table.add({
@@ -233,6 +234,7 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
   table.add({
@@ -248,6 +250,7 @@ void add_total_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0),
       .lowering = lowering::Reduce{Combine::Prod},
+      .traits = kFullPrecision,
       .onnx = onnx_rules::prod,
   });
 }
