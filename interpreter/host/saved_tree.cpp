@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/saved_values.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/host_view.h"
 
@@ -57,7 +58,9 @@ class Flattener {
         for (const std::string& field : fields) {
           if (const Value* value = v.as<Instance>().find(field)) visit(*value, joined(name, field));
         }
-        for (const auto& [field, value] : v.as<Instance>().extra) visit(value, joined(name, field));
+        for (const auto& [field, value] : v.as<Instance>().extra) {
+          if (field != kHookedCall) visit(value, joined(name, field));
+        }
         break;
       }
       default:
