@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/text/plain_text.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "tensor/autocast.h"
 #include "tensor/autograd.h"
@@ -158,6 +159,7 @@ bool equal_values(const Value& a, const Value& b) {
     const Range& y = b.as<Range>();
     return x.start == y.start && x.stop == y.stop && x.step == y.step;
   }
+  if (a.is(Tag::Complex)) return same_complex_bits(a.as<ComplexNumber>(), b.as<ComplexNumber>());
   return identical(a, b);
 }
 

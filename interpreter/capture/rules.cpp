@@ -75,7 +75,8 @@ HostRule rule_of_function(std::string_view name) {
 HostRule rule_of_type(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Reads,
-       {"list", "tuple", "dict", "set", "range", "slice", "tensor", "dtype", "int", "float", "bool"}},
+       {"list", "tuple", "dict", "set", "range", "slice", "tensor", "dtype", "int", "float", "complex",
+        "bool"}},
       {HostRule::ReadsHost, {"str"}},
   });
   return look_up(kTable, name);
@@ -115,6 +116,7 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
     case Tag::Slice:
     case Tag::Int:
     case Tag::Float:
+    case Tag::Complex:
     case Tag::Bool:
     case Tag::DType:
       return HostRule::Reads;

@@ -408,6 +408,9 @@ std::string why(Interpreter& interpreter, const Value& function) {
   }
   for (const Code* each : compiled_code(interpreter, function))
     for (const std::string& sentence : loop_nodes_in(*each->compiled)) text += "\n" + sentence;
+  for (const Code* each : compiled_code(interpreter, function))
+    for (const auto& [place, reason] : each->compiled->declined_loops)
+      text += fmt::format("\nits loop at {} is no node of its graph: {}", place, reason);
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const std::string& each : info.notes) text += "\n" + each;

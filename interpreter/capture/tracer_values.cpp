@@ -15,7 +15,10 @@ const void* identity(const Value& v) {
   return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
 }
 
-bool is_text_like(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range); }
+// What never changes and is compared by its content.
+bool is_text_like(const Value& v) {
+  return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range) || v.is(Tag::Complex);
+}
 
 // An empty value of the same type, for a guard on the type that keeps nothing of the recorded call alive.
 Value empty_of(const Value& v) {

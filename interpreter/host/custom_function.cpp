@@ -223,7 +223,7 @@ class Application final : public CustomRules {
     const ContextScope scope(context_, saved_values(kept), arguments_.flags(Flags(tangents.size(), true)));
     std::vector<Tensor> given;
     for (std::size_t i = 0; i < tangents.size(); ++i) {
-      const bool zero = !tangents[i] && wants_zeros_ && kiln::is_float(kept.inputs[i].dtype());
+      const bool zero = !tangents[i] && wants_zeros_ && kiln::is_differentiable(kept.inputs[i].dtype());
       given.push_back(zero ? kiln::ops::zeros_like(kept.inputs[i]) : tangents[i]);
     }
     const std::vector<Value> found = as_list(call("jvp", {context_}, arguments_.with(given)));

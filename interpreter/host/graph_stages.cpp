@@ -268,7 +268,7 @@ jit::GradientGraphs gradients_of(const CapturedGraph& captured) {
   if (wants_no_gradient(captured)) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const jit::Type& type = captured.graph.values[i].type;
-      wanted[i] = is_float(type.dtype) && !type.is_number;
+      wanted[i] = is_differentiable(type.dtype) && !type.is_number;
     }
   }
   return jit::gradient_graphs(captured.edit ? without_writes(captured) : captured.graph, wanted,

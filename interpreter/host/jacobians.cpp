@@ -48,7 +48,7 @@ Value as_tuple(const Value& arguments) {
 void check_dependent(const DualLevel& level, const Value& out) {
   each_leaf(out, [&](const Value& leaf, const std::string& path) {
     if (leaf.is(Tag::Tensor) && level.tangent_of(leaf.as_tensor())) return;
-    if (leaf.is(Tag::Tensor) && !kiln::is_float(leaf.as_tensor().dtype())) return;
+    if (leaf.is(Tag::Tensor) && !kiln::is_differentiable(leaf.as_tensor().dtype())) return;
     raise("AutogradError",
           fmt::format("jvp: the output{}{} does not depend on the inputs", path.empty() ? "" : " ", path),
           "strict=false gives zeros for it");
@@ -228,7 +228,7 @@ Value forward_jacobian(Interpreter& interpreter, Transform transform, const Valu
     BatchLevel batch(total, Randomness::Same, transform);
     std::vector<Tensor> tangents;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      tangents.push_back(kiln::is_float(inputs[i].dtype()) ? batch.example_of(units[i]) : Tensor());
+      tangents.push_back(kiln::is_differentiable(inputs[i].dtype()) ? batch.example_of(units[i]) : Tensor());
     }
     const DualLevel level(transform);
     Call shifted = call;

@@ -88,7 +88,7 @@ Value as_differentiable(const Value& argument, const std::string& name, const st
   if (argument.is(Tag::Float))
     return Value(levels::adopt(kiln::ops::to(to_operand(argument), kiln::default_float())));
   for (const Tensor& x : tensors_in(argument)) {
-    if (kiln::is_float(x.dtype())) return argument;
+    if (kiln::is_differentiable(x.dtype())) return argument;
   }
   raise("TypeError",
         fmt::format("{}: {} has no float tensor to differentiate by, it is {}", transform, name,
@@ -119,7 +119,7 @@ std::vector<Tensor> vectors_for(const Value& tree, const Value& given, const std
       raise("ShapeError", fmt::format("{}: its shape must be that of {}, it is {}", what,
                                       kiln::to_string(x.type()), kiln::to_string(v.type())));
     }
-    vectors.push_back(kiln::is_float(x.dtype()) ? kiln::ops::to(v, x.dtype()) : Tensor());
+    vectors.push_back(kiln::is_differentiable(x.dtype()) ? kiln::ops::to(v, x.dtype()) : Tensor());
   }
   return vectors;
 }
@@ -130,7 +130,7 @@ Value below(const levels::Level& level, const Value& tree) {
 
 Value Reverse::make_variables(levels::GradLevel& level, const Value& argument) {
   return map_tensors(argument, [&](const Tensor& x) {
-    const bool real = kiln::is_float(x.dtype());
+    const bool real = kiln::is_differentiable(x.dtype());
     variables_.push_back(real ? level.variable(x) : levels::Variable{x, {}});
     return Value(variables_.back().inside);
   });

@@ -155,7 +155,7 @@ Value on_full_precision(const OpForm& form, kiln::Inputs inputs, const kiln::Att
   }
   const kiln::Tensor result = kiln::bind(*form.op, full, attrs).front();
   // Ints that gave a float were computed in the default float type: once more in f64.
-  if (!as_float && kiln::is_float(result.dtype()) && result.dtype() != kiln::DType::F64) {
+  if (!as_float && kiln::is_differentiable(result.dtype()) && result.dtype() != kiln::DType::F64) {
     return on_full_precision(form, inputs, attrs, true);
   }
   return item_of(result);
@@ -169,8 +169,9 @@ Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attr
   std::optional<kiln::SymbolicRun> kernels;
   if (kiln::SymbolicRun::current() != nullptr && kiln::SymbolicRun::current()->stand_in() != nullptr)
     kernels.emplace();
-  const bool any_float = std::any_of(inputs.begin(), inputs.end(),
-                                     [](const kiln::Tensor& x) { return x && kiln::is_float(x.dtype()); });
+  const bool any_float = std::any_of(inputs.begin(), inputs.end(), [](const kiln::Tensor& x) {
+    return x && kiln::is_differentiable(x.dtype());
+  });
   const Value result = on_full_precision(form, inputs, attrs, any_float);
   if (result.is(Tag::Float) && gives_whole_numbers(*form.op) && std::fabs(result.as_float()) < 9e18) {
     return static_cast<std::int64_t>(result.as_float());

@@ -35,7 +35,8 @@ Tensors run_rule(const FlowGraph& flow, const Node& node, const RuleInputs& at, 
   Tensors gradients = found(traced, at.gradients);
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     const TensorType& type = result_types[k];
-    if (!gradients[k] && is_float(type.dtype)) gradients[k] = ops::zeros(type.sizes, type.dtype, type.device);
+    if (!gradients[k] && is_differentiable(type.dtype))
+      gradients[k] = ops::zeros(type.sizes, type.dtype, type.device);
     if (gradients[k] && gradients[k].dtype() != type.dtype) gradients[k] = ops::to(gradients[k], type.dtype);
   }
   const Tensors operands = found(traced, at.operands), results = found(traced, at.results);

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "jit/runtime/loop_by_steps.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
-#include "tensor/tape/engine.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 #include "tensor/tape/op_node.h"
 #include "tensor/tape/recompute.h"
-#include "tensor/tape/saved.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
@@ -82,37 +81,16 @@ class LoopNode final : public tape::Node {
     return found;
   }
 
-  // The loop once more from its inputs, recorded as the program would record it, and back through that.
   Tensors op_by_op(const Tensors& grads, const Tensors& sums) {
     std::vector<FlowValue> inputs = kept_->inputs;
     for (FlowValue& each : inputs)
-      if (each.tensor) each.tensor = tape::Saved(each.tensor).unpack(each.tensor.type());
-    for (std::size_t e = 0; e < wanted_.size(); ++e) tape::start_history(inputs[wanted_[e]].tensor, edges[e]);
-    const FlowResult again =
-        recorded(std::make_shared<const FlowGraph>(flow_->derivative().flow()))->run(inputs);
-    if (again.exit != exit_) throw InternalError("a loop ends in another way when it is run again");
-    std::vector<tape::Edge> roots;
-    Tensors arrived;
-    const auto begin = [&](const tape::Edge& edge, const Tensor& gradient) {
-      if (!gradient || !edge) return;
-      roots.push_back(edge);
-      arrived.push_back(gradient);
+      if (each.tensor) each.tensor = without_history(each.tensor);
+    const auto at_exit = [&](ExitId exit) {
+      if (exit != exit_) throw InternalError("a loop ends in another way when it is run again");
+      return grads;
     };
-    for (std::size_t e = 0; e < sums.size(); ++e) begin(edges[e], sums[e]);
-    for (std::size_t k = 0; k < grads.size(); ++k) {
-      const FlowOutput& output = outputs()[k];
-      const Tensor& made = output.value ? again.values[*output.value].tensor
-                                        : inputs[static_cast<std::size_t>(output.written)].tensor;
-      begin(tape::history(made), grads[k]);
-    }
-    const std::vector<tape::Edge> ends(edges.begin(), edges.end());
-    const std::vector<Tensor> found = tape::run({.roots = roots,
-                                                 .root_grads = arrived,
-                                                 .wanted = ends,
-                                                 .retain_graph = tape::recording,
-                                                 .create_graph = tape::recording,
-                                                 .ends = ends});
-    return {found.begin(), found.end()};
+    const std::vector<tape::Edge> histories(edges.begin(), edges.end());
+    return back_by_steps(flow_->derivative(), inputs, histories, at_exit, sums);
   }
 
   std::shared_ptr<DifferentiatedFlow> flow_;

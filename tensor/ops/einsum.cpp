@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/einsum_equation.h"
 #include "tensor/ops/linalg.h"
 
@@ -199,7 +200,8 @@ void add_einsum_op(OpTable& table) {
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
        .traits = kLowPrecision,
-       .onnx = onnx_rules::einsum});
+       .onnx = onnx_rules::einsum,
+       .complex = complex_rules::multilinear});
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/linalg.h"
 #include "tensor/ops/products.h"
 
@@ -262,7 +263,8 @@ Op product_row(std::string_view signature, std::string_view documentation, std::
           .lowering = lowering::Library{},
           .products = inner_size,
           .traits = kLowPrecision,
-          .onnx = onnx};
+          .onnx = onnx,
+          .complex = complex_rules::multilinear};
 }
 
 void add_products(OpTable& table) {
@@ -301,7 +303,8 @@ void add_compositions(OpTable& table) {
              .lowering = lowering::Library{},
              .products = inner_size,
              .traits = kLowPrecision,
-             .onnx = onnx_rules::linear});
+             .onnx = onnx_rules::linear,
+             .complex = complex_rules::linear});
   table.add({.signature = Signature::parse("outer(a: tensor, b: tensor)"),
              .family = kFamily,
              .documentation = "The matrix of all products of an element of `a` and one of `b`.",
@@ -310,7 +313,8 @@ void add_compositions(OpTable& table) {
              .decompose = outer_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = complex_rules::multilinear});
   table.add({.signature = Signature::parse("trace(x: tensor)"),
              .family = kFamily,
              .documentation = "The sum of a matrix's diagonal.",
@@ -319,7 +323,8 @@ void add_compositions(OpTable& table) {
              .decompose = trace_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = ComplexRule::PartByPart});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/moments.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -243,6 +244,7 @@ Op variance_row(std::string_view signature, std::string_view documentation, std:
       .saves = kRoot ? saves_input(0) | saves_output(0) : saves_input(0),
       .lowering = Lowering::Composite,
       .traits = kFixesNumbers | kFullPrecision,
+      .complex = kRoot ? complex_rules::std : complex_rules::var,
   };
 }
 
@@ -270,6 +272,7 @@ Op variance_of_all_row(std::string_view signature, std::string_view documentatio
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
       .traits = kFullPrecision,
+      .complex = kRoot ? complex_rules::std : complex_rules::var,
   };
 }
 
@@ -311,6 +314,7 @@ void add_moment_ops(OpTable& table) {
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
       .traits = kFixesNumbers | kFullPrecision,
+      .complex = complex_rules::of_sizes,
   });
   table.add({
       .signature = Signature::parse("logsumexp(x: tensor, dim: dims, keepdim: bool = false)"),

@@ -304,7 +304,8 @@ class Engine {
     if (node.wants_zeros()) {
       const levels::Gathering gathering(node);
       for (std::size_t i = 0; i < grads.size(); ++i) {
-        if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
+        if (!grads[i] && is_differentiable(node.output_types[i].dtype))
+          grads[i] = zeros_of(node.output_types[i]);
       }
     }
     for (const Tensor& each : grads) {
