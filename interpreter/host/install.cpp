@@ -112,8 +112,9 @@ void install_host_library(Module& prelude) {
       prelude.set(value.as<Native>().name, value);
     }
   }
-  for (const Tag tag : {Tag::Int, Tag::Float, Tag::Bool, Tag::Str, Tag::List, Tag::Tuple, Tag::Dict, Tag::Set,
-                        Tag::Range, Tag::Slice, Tag::Tensor, Tag::DType, Tag::Device, Tag::Graph}) {
+  for (const Tag tag :
+       {Tag::Int, Tag::Float, Tag::Bool, Tag::Str, Tag::List, Tag::Tuple, Tag::Dict, Tag::Set, Tag::Range,
+        Tag::Slice, Tag::Tensor, Tag::DType, Tag::Device, Tag::Complex, Tag::Graph}) {
     const Value type = host::type_value(tag);
     prelude.set(type.as<Type>().name, type);
   }

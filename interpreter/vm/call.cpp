@@ -337,7 +337,9 @@ MemberKind find_in_receiver(Interpreter& interpreter, const Value& receiver, std
       break;
   }
   if (const HostMember* member = host_member(receiver.tag(), name)) {
-    if (!member->is_field) return function = member->native, MemberKind::Method;
+    // The parts of a complex number may be written as calls, as those of tensors are.
+    const bool is_part = member->is_field && receiver.is(Tag::Complex);
+    if (!member->is_field || is_part) return function = member->native, MemberKind::Method;
     function = get_attribute(interpreter, receiver, name);
     return MemberKind::Value;
   }
