@@ -14,6 +14,7 @@
 
 #include "interpreter/files/csv_rows.h"
 #include "interpreter/files/formats.h"
+#include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"

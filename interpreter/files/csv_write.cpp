@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "interpreter/files/formats.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"

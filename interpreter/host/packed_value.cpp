@@ -52,7 +52,8 @@ void write(dist::Writer& writer, const Value& v, int depth) {
     case Tag::Float:
       return writer.put(v.as_float());
     case Tag::Complex:
-      return writer.put(complex_of(v));
+      writer.put(complex_of(v).real);
+      return writer.put(complex_of(v).imaginary);
     case Tag::DType:
       return writer.put(v.as_dtype());
     case Tag::Str:
@@ -101,8 +102,10 @@ Value read(dist::Reader& reader) {
       return reader.get<std::int64_t>();
     case Tag::Float:
       return reader.get<double>();
-    case Tag::Complex:
-      return complex_value(reader.get<kiln::Complex<double>>());
+    case Tag::Complex: {
+      const auto real = reader.get<double>();
+      return complex_value(real, reader.get<double>());
+    }
     case Tag::DType:
       return reader.get<kiln::DType>();
     case Tag::Str:

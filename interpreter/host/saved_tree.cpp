@@ -7,6 +7,7 @@
 
 #include "interpreter/host/saved_values.h"
 #include "interpreter/values/complex_number.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/host_view.h"
 
@@ -61,7 +62,9 @@ class Flattener {
         for (const std::string& field : fields) {
           if (const Value* value = v.as<Instance>().find(field)) visit(*value, joined(name, field));
         }
-        for (const auto& [field, value] : v.as<Instance>().extra) visit(value, joined(name, field));
+        for (const auto& [field, value] : v.as<Instance>().extra) {
+          if (field != kHookedCall) visit(value, joined(name, field));
+        }
         break;
       }
       default:

@@ -15,6 +15,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/tape/sparse_gradient.h"
 #include "tensor/view.h"
 
 namespace kiln::interp {
@@ -48,7 +49,13 @@ Value transposed(Interpreter&, Args a) {
 Value data(Interpreter&, Args a) { return Value(kiln::ops::detach(self(a))); }
 
 std::int64_t element_bytes(Args a) { return static_cast<std::int64_t>(kiln::size_of(self(a).dtype())); }
-Value nbytes(Interpreter&, Args a) { return self(a).numel().fixed() * element_bytes(a); }
+Value nbytes(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  if (!sparse::is_sparse(x)) return x.numel().fixed() * element_bytes(a);
+  const auto of_indices = static_cast<std::int64_t>(kiln::size_of(kiln::DType::I64));
+  return sparse::indices(x).numel().fixed() * of_indices +
+         sparse::values(x).numel().fixed() * element_bytes(a);
+}
 
 // ---- Layout ----
 
@@ -253,8 +260,8 @@ void set_part(const kiln::Tensor& part, const kiln::Tensor& value) {
 std::span<const NativeDef> tensor_methods() {
   static const std::vector<NativeDef> all = [] {
     std::vector<NativeDef> methods(std::begin(kMethods), std::end(kMethods));
-    const auto storage = storage_methods();
-    methods.insert(methods.end(), storage.begin(), storage.end());
+    for (const auto& part : {storage_methods(), sparse_gradient_methods()})
+      methods.insert(methods.end(), part.begin(), part.end());
     return methods;
   }();
   return all;

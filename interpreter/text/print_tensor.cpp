@@ -15,6 +15,7 @@
 #include "tensor/error.h"
 #include "tensor/host_view.h"
 #include "tensor/levels/level.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln::interp {
 namespace {
@@ -262,7 +263,20 @@ Value item_of(const kiln::Tensor& x) {
   return elements.whole(0);
 }
 
+namespace {
+
+std::string sparse_summary(const kiln::Tensor& x) {
+  const kiln::Tensor& rows = kiln::sparse::values(x);
+  const double bytes = static_cast<double>(rows.numel()) * static_cast<double>(kiln::size_of(x.dtype())) +
+                       static_cast<double>(rows.size(0)) * static_cast<double>(sizeof(std::int64_t));
+  return fmt::format("{} {} {}, sparse: {} of {} rows", kiln::type_string(x.dtype(), x.sizes()),
+                     kiln::to_string(x.device()), byte_text(bytes), rows.size(0).fixed(), x.size(0).fixed());
+}
+
+}  // namespace
+
 std::string tensor_summary(const kiln::Tensor& x) {
+  if (kiln::sparse::is_sparse(x)) return sparse_summary(x);
   kiln::levels::announce_read(x);
   x.check_readable();
   const double bytes = static_cast<double>(x.numel()) * static_cast<double>(kiln::size_of(x.dtype()));
@@ -281,6 +295,10 @@ std::string tensor_summary(const kiln::Tensor& x) {
 }
 
 std::string tensor_values(const kiln::Tensor& x, const PrintOptions& options) {
+  if (kiln::sparse::is_sparse(x)) {
+    return "indices " + tensor_values(kiln::sparse::indices(x), options) + "\nvalues\n" +
+           tensor_values(kiln::sparse::values(x), options);
+  }
   x.check_readable();
   if (x.rank() == 0) return scalar_text(x);
   if (x.numel() == 0) return "[]";
@@ -293,6 +311,10 @@ std::vector<TensorTable> tensor_tables(const kiln::Tensor& x, const PrintOptions
 }
 
 std::string inline_tensor(const kiln::Tensor& x, const PrintOptions& options) {
+  if (kiln::sparse::is_sparse(x)) {
+    return fmt::format("sparse_rows({}, {}, {})", inline_tensor(kiln::sparse::indices(x), options),
+                       inline_tensor(kiln::sparse::values(x), options), x.size(0).fixed());
+  }
   x.check_readable();
   const std::string type =
       is_default_dtype(x.dtype()) ? "" : fmt::format(", dtype={}", kiln::name(x.dtype()));

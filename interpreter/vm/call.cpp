@@ -5,6 +5,7 @@
 
 #include "interpreter/values/collector.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/custom_function.h"
 #include "interpreter/vm/errors.h"
@@ -58,7 +59,7 @@ bool simplify(Value& callee, Value& receiver) {
       return true;
     }
     case Tag::Instance: {
-      const Value* call = callee.as<Instance>().struct_type().method("call");
+      const Value* call = called_of(callee.as<Instance>());
       if (!call) return false;
       const Value function = *call;
       receiver = callee;

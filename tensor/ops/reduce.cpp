@@ -220,6 +220,7 @@ void add_total_ops(OpTable& table) {
        .jvp = ops::linear_jvp,
        .batch = ops::batch_reduced_dims,
        .lowering = lowering::Reduce{Combine::Sum},
+       .traits = kFullPrecision,
        .onnx = onnx_rules::sum,
        .complex = ComplexRule::PartByPart});
   table.add({
@@ -234,6 +235,7 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
       .complex = ComplexRule::PartByPart,
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
@@ -249,6 +251,7 @@ void add_total_ops(OpTable& table) {
              .batch = ops::batch_reduced_dims,
              .saves = saves_input(0),
              .lowering = lowering::Reduce{Combine::Prod},
+             .traits = kFullPrecision,
              .onnx = onnx_rules::prod,
              .complex = complex_rules::prod});
 }

@@ -65,7 +65,7 @@ LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
     }
     if (flow->is_differentiated() && !jit::differentiates_loops()) return refused("gradients are recorded");
     if (draws(*flow->graph) && !in_place) return refused("random numbers are drawn");
-    if (!reader.goes_round()) return refused(reader.first_reason(), reader.first_line());
+    if (!reader.goes_round()) return refused(reader.first_reason(), reader.line_of_first_reason());
     return {std::move(flow), {}, 0};
   }
   return refused("the loop is too intricate");

@@ -76,7 +76,7 @@ class FlowReader {
   // Does the loop go round within the flow?
   bool goes_round() const { return goes_round_; }
   const std::string& first_reason() const { return first_reason_; }
-  int first_line() const { return first_line_; }
+  int line_of_first_reason() const { return first_line_; }
   // Of the instruction that was read last.
   int line() const { return notes_.place().line; }
 
