@@ -13,7 +13,7 @@ namespace {
 using testing::Sample;
 
 // Does the row have gradients to check? Random ones differ from call to call.
-bool is_differentiable(const Op& op) {
+bool has_derivative(const Op& op) {
   return !op.draws() && !op.has(kStopsGradient) && (op.vjp || op.vjp.missing == kComposite);
 }
 
@@ -57,7 +57,7 @@ std::vector<Tensor> row_gradients(const Op& op, const Sample& sample, const Attr
 
 TEST_CASE("every differentiable row has right gradients through the tape", "[tape][rules]") {
   int checked = 0;
-  each_sample(is_differentiable, [&](const Op& op, const Sample& sample, const Attrs& attrs) {
+  each_sample(has_derivative, [&](const Op& op, const Sample& sample, const Attrs& attrs) {
     const gradients::Function run = [&](const std::vector<Tensor>& inputs) {
       return to_vector(kiln::bind(op, sample.in_domain(inputs), attrs));
     };
@@ -75,7 +75,7 @@ TEST_CASE("every differentiable row has right gradients through the tape", "[tap
 
 // What is saved for one input alone must be enough for its gradient.
 TEST_CASE("each input's gradient is the same when it alone is wanted", "[tape][rules]") {
-  each_sample(is_differentiable, [](const Op& op, const Sample& sample, const Attrs& attrs) {
+  each_sample(has_derivative, [](const Op& op, const Sample& sample, const Attrs& attrs) {
     std::vector<bool> all;
     for (const Tensor& input : sample.inputs) all.push_back(takes_part(input));
     std::vector<Tensor> together;
@@ -101,7 +101,7 @@ TEST_CASE("each input's gradient is the same when it alone is wanted", "[tape][r
 
 TEST_CASE("every in-place form has the gradients of the op", "[tape][rules][write]") {
   const auto wanted = [](const Op& op) {
-    return is_differentiable(op) && op.has(kInplace) && !op.has(kMetadataWrite);
+    return has_derivative(op) && op.has(kInplace) && !op.has(kMetadataWrite);
   };
   int checked = 0;
   each_sample(wanted, [&](const Op& op, const Sample& sample, const Attrs& attrs) {
