@@ -113,11 +113,7 @@ std::vector<std::size_t> gradients_at(const LoopFunction& function, const LoopBa
   for (std::size_t i = 0; i < way->gradients.size(); ++i) {
     if (!way->gradients[i]) continue;
     found.push_back(i);
-    const auto begins = [i](const FlowBackward::Input& each) {
-      return each.kind == FlowBackward::Input::Kind::Gradient && each.number == i;
-    };
-    if (backward.onto[i] && std::none_of(way->inputs.begin(), way->inputs.end(), begins))
-      refuse("the gradient of a tensor that a loop writes cannot continue a sum");
+    if (backward.onto[i] && !way->continues[i]) refuse("the gradient of a tensor of a loop cannot continue a sum");
   }
   return found;
 }

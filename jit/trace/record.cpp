@@ -211,7 +211,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   if (op.draws()) draws(results);
   if (loses_history(inputs)) {
     for (const Tensor& each : results) {
-      if (is_float(each.dtype())) cut_history(each);
+      if (is_differentiable(each.dtype())) cut_history(each);
     }
   } else if (tape::sees(results)) {
     remember_all(inputs);

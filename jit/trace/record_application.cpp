@@ -228,7 +228,7 @@ class ForwardBody {
  private:
   Operand output(ValueId value, bool constant) {
     const ValueId now = rewriter_.at(value);
-    if (!constant || !is_float(rewriter_.type(now).dtype)) return Operand::of(now);
+    if (!constant || !is_differentiable(rewriter_.type(now).dtype)) return Operand::of(now);
     return Operand::of(rewriter_.apply(core_ops().detach, {Operand::of(now)}, {}, Node{})[0]);
   }
 
@@ -268,7 +268,7 @@ Graph interpreted_body(const Recorder::Application& application) {
   for (const Tensor& each : application.made) types.push_back(to_type(each.type()));
   const std::vector<ValueId> results = builder.append(std::move(node), types);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const bool detached = application.constants[k] && is_float(types[k].dtype);
+    const bool detached = application.constants[k] && is_differentiable(types[k].dtype);
     builder.graph.outputs.push_back(Operand::of(
         detached ? builder.apply(core_ops().detach, {Operand::of(results[k])}, {}, Node{})[0] : results[k]));
   }
@@ -403,7 +403,7 @@ void Recorder::note_application(const Application& application, Graph forward,
   note(std::move(node), results);
   if (loses_history(application.arguments)) {
     for (const Tensor& each : results) {
-      if (is_float(each.dtype())) cut_history(each);
+      if (is_differentiable(each.dtype())) cut_history(each);
     }
   }
   static const Op& kCopy = core_ops().copy;
