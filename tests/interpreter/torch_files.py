@@ -108,7 +108,7 @@ def run(program, *arguments):
 def shown(folder, expression, value, protocol=2, members=()):
     path = folder / "model.pt"
     save(path, value, protocol, members)
-    return run(f'm = load("{path}"); print({expression})').strip()
+    return run(f'm = load("{path}"); print(({expression}))').strip()
 
 
 def expect(found, wanted):
@@ -135,7 +135,7 @@ def values(folder):
              "pair": (1, (2.5, "x")), 7: "seven", "nested": {"t": dense("Long", [1, 2, 3])}}
     expect(shown(folder, "m", plain), "{'epoch': 3, 'big': 4611686018427387904, 'minus': -70000, 'rate': 0.125, 'name': 'größe', "
            "'none': none, 'flags': [true, false], 'pair': (1, (2.5, 'x')), 7: 'seven', 'nested': {'t': tensor([1, 2, 3])}}")
-    expect(shown(folder, "m", dense("Double", [1.0, 2.0])), "f64[2] cpu 16 B\n[1.0, 2.0]")
+    expect(shown(folder, "m", dense("Double", [1.0, 2.0])), "f64[2] cpu 16 B\n[1., 2.]")
     parameter = [Parameter(dense("Float", [1.0]))]
     expect(shown(folder, "m[0].requires_grad, is_parameter(m[0])", parameter), "(true, true)")
 
