@@ -32,6 +32,7 @@ enum class ExprKind : std::uint8_t {
   Bool,
   Int,
   Float,
+  Imaginary,
   String,
   FString,
   Name,
@@ -112,6 +113,11 @@ struct IntExpr : ExprOf<ExprKind::Int> {
   std::int64_t value = 0;
 };
 struct FloatExpr : ExprOf<ExprKind::Float> {
+  using ExprOf::ExprOf;
+  double value = 0;
+};
+// `2j`: a complex number whose real part is 0.
+struct ImaginaryExpr : ExprOf<ExprKind::Imaginary> {
   using ExprOf::ExprOf;
   double value = 0;
 };

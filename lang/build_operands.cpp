@@ -62,6 +62,11 @@ Expr* Builder::atom(Node node) {
         made->value = *integer;
         return made;
       }
+      if (const auto* imaginary = std::get_if<Imaginary>(&value)) {
+        auto* made = ast_.make<ImaginaryExpr>(place);
+        made->value = imaginary->value;
+        return made;
+      }
       auto* made = ast_.make<FloatExpr>(place);
       made->value = std::get<double>(value);
       return made;

@@ -30,6 +30,7 @@ bool is_literal(const Expr& e) {
     case ExprKind::Bool:
     case ExprKind::Int:
     case ExprKind::Float:
+    case ExprKind::Imaginary:
     case ExprKind::String:
       return true;
     case ExprKind::Unary:

@@ -12,6 +12,7 @@ std::string describe(const Expr& e) {
     case ExprKind::Bool:
     case ExprKind::Int:
     case ExprKind::Float:
+    case ExprKind::Imaginary:
     case ExprKind::String:
     case ExprKind::FString:
     case ExprKind::Ellipsis:

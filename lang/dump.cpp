@@ -182,6 +182,8 @@ std::string dump(const Expr& e) {
       return std::to_string(as<IntExpr>(e).value);
     case ExprKind::Float:
       return List("float").add(number(as<FloatExpr>(e).value)).text();
+    case ExprKind::Imaginary:
+      return List("imaginary").add(number(as<ImaginaryExpr>(e).value)).text();
     case ExprKind::String:
       return quoted(as<StringExpr>(e).value);
     case ExprKind::FString:

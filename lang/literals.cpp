@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "lang/complaint.h"
@@ -51,7 +52,7 @@ std::int64_t integer_value(Span literal, std::string_view digits, int base, bool
                              : static_cast<std::int64_t>(magnitude);
 }
 
-double float_value(const std::string& digits) {
+double float_value(std::string_view digits) {
   double value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::result_out_of_range) {
@@ -59,6 +60,13 @@ double float_value(const std::string& digits) {
     return tiny ? 0.0 : HUGE_VAL;
   }
   return value;
+}
+
+// Of the decimal number before a `j`; nothing where it is none.
+std::optional<Imaginary> imaginary_value(std::string_view digits) {
+  const bool is_number = digits.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+  if (!is_number || digits.ends_with('e') || digits.ends_with('E')) return std::nullopt;
+  return Imaginary{float_value(digits)};
 }
 
 std::uint32_t hex_digits(Span text, std::uint32_t begin, std::uint32_t end) {
@@ -110,12 +118,16 @@ std::uint32_t unescape_one(Span text, std::uint32_t at, std::string& out) {
 
 }  // namespace
 
-std::variant<std::int64_t, double> number_value(Span literal, bool negative) {
+std::variant<std::int64_t, double, Imaginary> number_value(Span literal, bool negative) {
   const std::string digits = without_underscores(literal);
   if (digits.size() > 1 && digits[0] == '0') {
     const char mark = static_cast<char>(digits[1] | 0x20);
     const int base = mark == 'x' ? 16 : mark == 'o' ? 8 : mark == 'b' ? 2 : 0;
     if (base != 0) return integer_value(literal, std::string_view(digits).substr(2), base, negative);
+  }
+  if (digits.ends_with('j') || digits.ends_with('J')) {
+    if (const auto value = imaginary_value(std::string_view(digits).substr(0, digits.size() - 1)))
+      return *value;
   }
   const std::size_t rubbish = digits.find_first_not_of("0123456789.eE+-");
   if (rubbish != std::string::npos || digits.back() == 'e' || digits.back() == 'E') {

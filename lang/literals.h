@@ -9,10 +9,15 @@
 
 namespace kiln::lang {
 
+// The value of `2j`: a number times the imaginary unit.
+struct Imaginary {
+  double value = 0;
+};
+
 // The value of a number as written. `negative`: a minus stands right before it, so that the least integer can
 // be written; the value given is then that of both only for it. Throws UserError for malformed numbers and
 // overflow.
-std::variant<std::int64_t, double> number_value(Span literal, bool negative = false);
+std::variant<std::int64_t, double, Imaginary> number_value(Span literal, bool negative = false);
 
 // Appends what the text of a string between its quotes stands for. Throws UserError for unknown escapes.
 void unescape(Span text, std::string& out);

@@ -44,6 +44,7 @@ void Walker::children(Expr& e) {
     case ExprKind::Bool:
     case ExprKind::Int:
     case ExprKind::Float:
+    case ExprKind::Imaginary:
     case ExprKind::String:
     case ExprKind::Name:
     case ExprKind::Ellipsis:

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "interpreter/host/abstract_call.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "lang/parse.h"
 #include "repl/command.h"
@@ -85,6 +86,8 @@ class Typer {
         return KnownType::of(Value(lang::as<lang::IntExpr>(expr).value));
       case ExprKind::Float:
         return KnownType::of(Value(lang::as<lang::FloatExpr>(expr).value));
+      case ExprKind::Imaginary:
+        return KnownType::of(interp::complex_value(0, lang::as<lang::ImaginaryExpr>(expr).value));
       case ExprKind::String:
         return KnownType::of(Value(lang::as<lang::StringExpr>(expr).value));
       case ExprKind::FString:
@@ -164,6 +167,10 @@ class Typer {
     if (expr.op == lang::UnaryOp::Pos) return operand;
     const bool negate = expr.op == lang::UnaryOp::Neg;
     if (operand.is_tensor()) return apply(op_name(expr.op, 1), {{{}, operand, expr.operand->span}});
+    if (operand.value && operand.value->is(Tag::Complex) && negate) {
+      const kiln::Complex<double> z = interp::complex_of(*operand.value);
+      return KnownType::of(interp::complex_value(-z.real, -z.imaginary));
+    }
     if (!operand.value || !operand.value->is_number()) return KnownType::named(operand.type);
     const Value zero(std::int64_t{0}), minus_one(std::int64_t{-1});
     if (operand.value->is(Tag::Float)) return KnownType::of(Value(-operand.value->as_float()));
@@ -180,13 +187,16 @@ class Typer {
       return apply(op_name(expr.op), {{{}, left, expr.left->span}, {{}, right, expr.right->span}},
                    expr.op_span);
     }
-    const bool numbers = left.value && right.value && left.value->is_number() && right.value->is_number();
+    const bool numbers = left.value && right.value && interp::is_any_number(*left.value) &&
+                         interp::is_any_number(*right.value);
     if (numbers) return exact(expr.op, *left.value, *right.value);
     if (left.type == right.type && expr.op != lang::BinaryOp::Div) return KnownType::named(left.type);
     const auto number = [](const KnownType& k) {
       return k.type == "int" || k.type == "float" || k.type == "bool";
     };
+    const auto any_number = [&](const KnownType& k) { return number(k) || k.type == "complex"; };
     if (number(left) && number(right)) return KnownType::named("float");
+    if (any_number(left) && any_number(right)) return KnownType::named("complex");
     throw Unknown{fmt::format("`{}` of {} and {} is found out by running it", lang::spelling(expr.op),
                               left.text(), right.text())};
   }
@@ -390,6 +400,8 @@ class Typer {
     if (expr.name == "dtype") return KnownType::of(Value(tensor.dtype));
     if (expr.name == "device") return KnownType::of(Value(tensor.device));
     if (expr.name == "requires_grad" || expr.name == "is_leaf") return KnownType::named("bool");
+    const bool is_part = expr.name == "real" || expr.name == "imag";
+    if (is_part) return apply(expr.name, {{{}, object, expr.object->span}});
     throw Unknown{fmt::format("`{}` is found out by running it", expr.name)};
   }
 
@@ -476,7 +488,7 @@ std::string type_of(Session& session, std::string_view text) {
 }
 
 std::optional<Tag> tag_of(const KnownType& type) {
-  static constexpr std::array<std::pair<std::string_view, Tag>, 12> kTags{{{"str", Tag::Str},
+  static constexpr std::array<std::pair<std::string_view, Tag>, 13> kTags{{{"str", Tag::Str},
                                                                            {"list", Tag::List},
                                                                            {"tuple", Tag::Tuple},
                                                                            {"dict", Tag::Dict},
@@ -485,6 +497,7 @@ std::optional<Tag> tag_of(const KnownType& type) {
                                                                            {"int", Tag::Int},
                                                                            {"float", Tag::Float},
                                                                            {"bool", Tag::Bool},
+                                                                           {"complex", Tag::Complex},
                                                                            {"tensor", Tag::Tensor},
                                                                            {"function", Tag::Function},
                                                                            {"none", Tag::None}}};

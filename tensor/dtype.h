@@ -28,6 +28,8 @@ Category category(DType dtype);
 inline bool is_float(DType dtype) { return category(dtype) == Category::Float; }
 inline bool is_integer(DType dtype) { return category(dtype) == Category::Integer; }
 constexpr bool is_complex(DType dtype) { return dtype >= DType::C64; }
+// Do values of this dtype have gradients and tangents?
+inline bool is_differentiable(DType dtype) { return is_complex(dtype) || is_float(dtype); }
 
 // The dtype of the real and the imaginary parts: f32 of c64, f64 of c128; a dtype of real numbers itself.
 constexpr DType part_of(DType dtype) {

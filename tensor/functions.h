@@ -122,6 +122,14 @@ Tensor dot(const Tensor& a, const Tensor& b);
 Tensor outer(const Tensor& a, const Tensor& b);
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 
+// Complex numbers
+Tensor complex(const Tensor& real, const Tensor& imaginary);
+Tensor real(const Tensor& z);  // a view
+Tensor imag(const Tensor& z);  // a view
+Tensor view_as_real(const Tensor& z);
+Tensor view_as_complex(const Tensor& x);
+Tensor conj(const Tensor& z);  // a real tensor itself
+
 // Writes `source`, cast and broadcast, into the elements of `target`, which is returned.
 Tensor copy_(const Tensor& target, const Tensor& source);
 Tensor fill_(const Tensor& target, const Tensor& number);

@@ -101,10 +101,13 @@ struct Identity {
     SecondOperand,  // a copy
     CastBack,       // a conversion to the dtype that the operand has, or back to what it had
     OnlyPiece,      // one operand joined with nothing
+    TakesPart,      // one of the two operands of what joins parts: which, says `part`
+    JoinsParts,     // what both operands are parts of
   };
   Kind kind = Kind::None;
   double neutral = 0;           // of floats
   double integral_neutral = 0;  // of bools and integers
+  int part = 0;
 };
 
 }  // namespace kiln

@@ -188,6 +188,9 @@ using BatchFn = Tensors (*)(const BatchArgs& args);
 
 // Layout of a view's output within its input's storage. Throws OpError when no view exists.
 using ViewFn = std::vector<Layout> (*)(const Layout& input, const Attrs& attrs);
+// The dtype of a view's outputs, where it is not that of the input: then the layouts count elements of this
+// one.
+using ViewDTypeFn = DType (*)(DType input, const Attrs& attrs);
 // A new base whose `output`-th view equals `updated`: the scatter that undoes the view.
 using UndoFn = Tensor (*)(const Tensor& base, const Tensor& updated, const Attrs& attrs, int output);
 
@@ -227,16 +230,25 @@ struct ComplexRule {
   };
   Kind kind = Refused;
   BodyFn body = nullptr;
+  // Of PartByPart, as bits: operands that are no numbers but say where, which both parts are given: masks,
+  // indices. Bit 31 stands for all from there on.
+  std::uint32_t beside = 0;
   std::string_view missing;  // of Refused, where the reason is not that complex numbers have no order
 
   ComplexRule() = default;
-  ComplexRule(Kind kind) : kind(kind) {}
+  ComplexRule(Kind given) : kind(given) {}
   ComplexRule(BodyFn fn) : kind(Written), body(fn) {}
   static ComplexRule none(std::string_view reason) {
     ComplexRule rule;
     rule.missing = reason;
     return rule;
   }
+  static ComplexRule parts_beside(std::uint32_t operands) {
+    ComplexRule rule(PartByPart);
+    rule.beside = operands;
+    return rule;
+  }
+  bool is_beside(std::size_t operand) const { return (beside >> (operand < 31 ? operand : 31) & 1U) != 0; }
 };
 
 // Which values backward needs, as bits.
@@ -258,9 +270,11 @@ enum Trait : std::uint32_t {
   kInplace = 1U << 2,        // has a form `name_` that writes its first input
   kDataDependent = 1U << 3,  // the output's shape depends on data: a graph break; `infer` gives -1 there
   kMetadataWrite = 1U << 4,  // the `_` form changes only the layout: t_, squeeze_
+  kLowPrecision = 1U << 5,   // within `autocast(dtype)` operands come in that dtype: products, convolutions
   kStopsGradient = 1U << 6,  // the results are constants, not values whose derivative is missing: detach
   kStorageWrite = 1U << 7,   // the `_` form changes which memory the tensor lies in: set_
   kCountsPlaces = 1U << 8,   // sees places of the storage, wherever in it the first input begins: as_strided
+  kFullPrecision = 1U << 9,  // within `autocast(dtype)` operands come in f32: exp, log, sums, losses
   kShowsAll = 1U << 10,      // views that show each element, so that a write through one leaves none: view
   kFixesNumbers = 1U << 11,  // a number among its attributes is part of how it decomposes: no symbol
 };
@@ -315,6 +329,7 @@ struct Op {
   InferFn infer = nullptr;
   BodyFn decompose = nullptr;  // the body over smaller ops, equal to kernels to the bit; null: there is none
   ViewFn view = nullptr;       // set: outputs are views of input 0
+  ViewDTypeFn view_dtype = nullptr;  // of a view, null: the input's
   // Of an op that is no row of the table: the code that a part of a graph was compiled to, or a call back
   // into the program. It checks its inputs itself.
   BodyFn call = nullptr;
@@ -348,6 +363,9 @@ struct Op {
   // Is the `_` form a metadata write: does it change the layout or storage of its first input, and no
   // element?
   bool writes_metadata() const { return has(kMetadataWrite) || has(kStorageWrite); }
+  DType dtype_of_view(DType input, const Attrs& attrs) const {
+    return view_dtype == nullptr ? input : view_dtype(input, attrs);
+  }
 };
 
 // The name of the `_` form. PyTorch calls some ops that give new values `…_functional`, so that their plain

@@ -69,11 +69,14 @@ class Tensor {
   bool has_elements() const { return impl_->storage->data() != nullptr; }
   // Another view of the storage of `of`; no history, no origin.
   static Tensor alias(const Tensor& of, Layout layout);
+  // Likewise with the bytes read as elements of another dtype, which offset and strides count.
+  static Tensor alias(const Tensor& of, Layout layout, DType dtype);
   static Tensor from_storage(Ref<Storage> storage, Layout layout, DType dtype);
-  // 0-d host numbers (is_number): bool, i64, f64 elements.
+  // 0-d host numbers (is_number): bool, i64, f64, c128 elements.
   static Tensor number(bool value);
   static Tensor number(std::int64_t value);
   static Tensor number(double value);
+  static Tensor number(Complex<double> value);
   // An i64 number without elements, whose value is asked of the scope.
   static Tensor symbol(Dim symbol);
   // A count of elements that a derivative or a mean divides by: f64 where it is an int, else its symbol.
@@ -130,8 +133,10 @@ class Tensor {
       kiln::check_readable(*impl_);
   }
 
-  // The only element as a host number; throws OpError (Value) when there is not exactly one.
+  // The only element as a host number; throws OpError (Value) when there is not exactly one, and (DType)
+  // where a complex number is asked for as a real one.
   double item_float() const;
+  Complex<double> item_complex() const;
   std::int64_t item_int() const;  // truncates floats toward zero; throws OpError (Overflow) when out of range
   bool item_bool() const;
 

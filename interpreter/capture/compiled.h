@@ -91,6 +91,8 @@ struct Compiled {
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
+  // Loops that are no nodes of its graphs, by place, and why, for people.
+  std::vector<std::pair<std::string, std::string>> declined_loops;
   std::vector<Stop> breaks;
   std::vector<Recompile> recompiles;
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why

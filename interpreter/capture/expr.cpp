@@ -27,8 +27,12 @@ std::string Exprs::text(ExprId id, const Sources& sources) const {
                          text(expr.b, sources));
     case Expr::Kind::Negate:
       return "-" + text(expr.a, sources);
-    case Expr::Kind::Call:
-      return "a number computed from " + text(expr.parts.at(0), sources);
+    case Expr::Kind::Call: {
+      if (!expr.constant.is(Tag::Type)) return "a number computed from " + text(expr.parts.at(0), sources);
+      std::string arguments;
+      for (const ExprId each : expr.parts) arguments += (arguments.empty() ? "" : ", ") + text(each, sources);
+      return fmt::format("{}({})", expr.constant.as<Type>().name, arguments);
+    }
   }
   return "";
 }

@@ -49,6 +49,9 @@ struct TensorGuard {
   Difference difference(const Tensor& x) const;
 };
 
+// What a guard on the modes compares beside the recording of gradients: `fastmath()` and `autocast(dtype)`.
+std::int64_t modes_number();
+
 struct Guard {
   enum class Kind : std::uint8_t {
     Equal,      // an immediate or a text, `value`
@@ -64,7 +67,7 @@ struct Guard {
     Present,    // `value`: whether there is such a field
     Extras,     // a struct whose fields beside the declared ones have the names `value`, in this order
     Tensor,
-    Modes,       // `value`: whether gradients are recorded, `number`: whether within `fastmath()`
+    Modes,       // `value`: whether gradients are recorded, `number`: of `fastmath()` and `autocast(dtype)`
     Membership,  // ranks and process sets are those of the version `number`
     Computed,    // the expression `number` gives `value`
     SameMemory,  // the tensors `members` are not each other, and share memory exactly as they did: `groups`

@@ -11,7 +11,7 @@
 namespace kiln::interp::capture {
 namespace {
 
-bool is_number_or_text(const Value& v) { return !v.is_counted() || v.is(Tag::Str); }
+bool is_number_or_text(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Complex); }
 bool is_collection(const Value& v) { return v.is(Tag::List) || v.is(Tag::Tuple) || is_dict_or_set(v); }
 
 }  // namespace
@@ -263,8 +263,8 @@ void Observer::membership(const Value& a, const Value& b) {
   if (op == lang::CompareOp::Is || op == lang::CompareOp::IsNot) {
     const Tracer::OutsideValue* x = tracer_.known(a);
     const Tracer::OutsideValue* y = tracer_.known(b);
-    if (a.tag() == b.tag() && (a.is(Tag::Str) || a.is(Tag::Range)))
-      return tracer_.stop("which of equal texts or ranges something is, is asked for");
+    if (a.tag() == b.tag() && (a.is(Tag::Str) || a.is(Tag::Range) || a.is(Tag::Complex)))
+      return tracer_.stop("which of equal texts, ranges or complex numbers something is, is asked for");
     if (x && y) {
       Guard guard;
       guard.kind = identical(a, b) ? Guard::Kind::Same : Guard::Kind::Different;

@@ -68,6 +68,7 @@ void Observer::attribute(const Value& object, std::string_view name) {
     case Tag::Str:
     case Tag::Range:
     case Tag::Slice:
+    case Tag::Complex:
     case Tag::DType:
       return;
     default:

@@ -1,9 +1,77 @@
-// What a loop reads from outside, when it becomes one node of the graph.
+// What a loop reads from outside, when it becomes one node of the graph, and how often it goes round.
 #include "interpreter/capture/observe.h"
 
 namespace kiln::interp::capture {
 
 using Kind = Source::Kind;
+using lang::BinaryOp;
+using lang::CompareOp;
+
+// ---- Ranges of varying numbers ----
+
+// May the range that a call makes follow varying numbers, so that a loop over it may be a node that goes
+// round as often as each call says? Nothing but the loop sees the range. A function that the host calls back
+// has no nodes. Where an entry holds iterations of a loop, one within it goes on by itself.
+bool Observer::follows_range() const {
+  if (tracer_.nested_ > 0 || tracer_.is_apart_ || tracer_.varying_.in_loop) return false;
+  std::size_t next = frame_.place() + 1;
+  while (frame_.code->opcode_at(next) == Opcode::Word) ++next;
+  return frame_.code->opcode_at(next) == Opcode::BeginFor && frame_.code->instructions[next].b == i_.a &&
+         frame_.is_temporary(i_.a);
+}
+
+// A loop begins over a range that follows numbers: its next item and how many are left follow them, until it
+// is known whether the loop is a node.
+void Observer::begin_range() {
+  const Value& source = r_[i_.b];
+  const ExprId id = tracer_.shadow(&source);
+  if (!source.is(Tag::Range) || id < 0 || tracer_.exprs_[id].kind != Expr::Kind::Call) return fix_all();
+  const Range& range = source.as<Range>();
+  const std::vector<ExprId> parts = tracer_.exprs_[id].parts;
+  const bool same_step = parts.size() < 3 || tracer_.exprs_[parts[2]].kind == Expr::Kind::Constant;
+  if (!same_step || range.iterations() == 0) return fix_all();
+  const ExprId start = parts.size() > 1 ? parts[0] : tracer_.add_constant(Value(std::int64_t{0}));
+  const ExprId stop = parts.size() > 1 ? parts[1] : parts[0];
+  const bool rises = range.step > 0;
+  Expr goes;
+  goes.kind = Expr::Kind::Compare;
+  goes.compare = rises ? CompareOp::Gt : CompareOp::Lt;
+  goes.a = stop;
+  goes.b = start;
+  tracer_.fix(tracer_.add_expr(std::move(goes)), Value(true));
+  const auto constant = [this](std::int64_t number) { return tracer_.add_constant(Value(number)); };
+  ExprId count =
+      rises ? tracer_.add_binary(BinaryOp::Sub, stop, start) : tracer_.add_binary(BinaryOp::Sub, start, stop);
+  if (const std::int64_t width = rises ? range.step : -range.step; width != 1) {
+    const ExprId less = tracer_.add_binary(BinaryOp::Sub, count, constant(1));
+    const ExprId steps = tracer_.add_binary(BinaryOp::FloorDiv, less, constant(width));
+    count = tracer_.add_binary(BinaryOp::Add, steps, constant(1));
+  }
+  const bool starts_alike = tracer_.exprs_[start].kind == Expr::Kind::Constant;
+  if (!starts_alike) tracer_.set_later(r_ + i_.a, start);
+  tracer_.set_later(r_ + i_.a + 1, count);
+  tracer_.begun_range_ = {{{start, Value(range.start)}, {stop, Value(range.stop)}}, count, range.step};
+}
+
+// The first item of such a range. Where the loop goes round within the entry, its numbers are fixed.
+void Observer::next_of_range() {
+  std::optional<Tracer::BegunRange>& begun = tracer_.begun_range_;
+  const ExprId left = tracer_.shadow(r_ + i_.a + 1);
+  if (!begun || left < 0 || left != begun->left || begun->has_stepped) return fix_all();
+  const auto beside = [this](BinaryOp op, ExprId id, std::int64_t by) {
+    return tracer_.add_binary(op, id, tracer_.add_constant(Value(by)));
+  };
+  const ExprId next = tracer_.shadow(r_ + i_.a);
+  if (next >= 0) {
+    tracer_.set_later(r_ + i_.b, next);
+    tracer_.set_later(r_ + i_.a, beside(BinaryOp::Add, next, begun->step));
+  }
+  begun->left = beside(BinaryOp::Sub, left, 1);
+  begun->has_stepped = true;
+  tracer_.set_later(r_ + i_.a + 1, begun->left);
+}
+
+// ---- Reading ----
 
 Observer::Found Observer::read_source(const Sources& sources, SourceId id) {
   const Source& source = sources[id];

@@ -103,22 +103,8 @@ void Observer::binary(BinaryOp op, const Value* a, const Value* b, std::optional
   // Whether a power of ints is an int depends on the exponent.
   const bool is_power = op == BinaryOp::Pow && a->is(Tag::Int) && other.is(Tag::Int);
   if (is_power && b != nullptr && tracer_.shadow(b) >= 0) return fix_all();
-  Expr expr;
   const ExprId x = number_of(a);
-  const ExprId y = number_of(b, constant);
-  const bool sizes =
-      tracer_.exprs_[x].kind != Expr::Kind::Source && tracer_.exprs_[y].kind != Expr::Kind::Source;
-  expr.kind = Expr::Kind::Binary;
-  expr.binary = op;
-  expr.a = x;
-  expr.b = y;
-  const std::optional<Dim> size = sizes ? tracer_.size_from(op, x, y) : std::nullopt;
-  if (size) {
-    expr = {};
-    expr.kind = Expr::Kind::Size;
-    expr.size = *size;
-  }
-  tracer_.set_later(r_ + i_.a, tracer_.add_expr(std::move(expr)));
+  tracer_.set_later(r_ + i_.a, tracer_.add_binary(op, x, number_of(b, constant)));
 }
 
 void Observer::comparison(CompareOp op, const Value* a, const Value* b,
@@ -237,10 +223,14 @@ bool is_numeric_op(std::string_view name) {
          });
 }
 
-// Is it a function of numbers alone, whose result is a number? Each call of the entry can compute it again.
-bool is_numeric_function(const Value& f, std::span<const Value> arguments) {
+// Is it a function of numbers alone, whose result is a number or a range? Each call of the entry can compute
+// it again.
+bool is_numeric_function(const Value& f, std::span<const Value> arguments, bool ranges) {
   if (!std::all_of(arguments.begin(), arguments.end(), is_plain_number) || arguments.empty()) return false;
-  if (f.is(Tag::Type)) return f.as<Type>().instances == Tag::Int || f.as<Type>().instances == Tag::Float;
+  if (f.is(Tag::Type)) {
+    const Tag made = f.as<Type>().instances;
+    return made == Tag::Int || made == Tag::Float || (ranges && made == Tag::Range);
+  }
   if (!f.is(Tag::Native)) return false;
   const std::string& name = f.as<Native>().name;
   return rule_of_function(name) == HostRule::Computes || is_numeric_op(name);
@@ -274,7 +264,8 @@ void Observer::numbers_of_call() {
       return size_query(arguments[0].tensor(), 0, false);
     if (f.is(Tag::StructType) && f.as<StructType>().is_autograd) return tracer_.hand(f, arguments);
     const bool of_exponent = arguments.size() > 1 && tracer_.shadow(&arguments[1]) >= 0;
-    if (any_number() && is_numeric_function(f, arguments) && !decides_kind(f, arguments, of_exponent)) {
+    if (any_number() && is_numeric_function(f, arguments, follows_range()) &&
+        !decides_kind(f, arguments, of_exponent)) {
       Expr expr;
       expr.kind = Expr::Kind::Call;
       expr.constant = f;
@@ -454,6 +445,10 @@ void Observer::follow_numbers() {
     }
     case Opcode::MatchParts:
       return numbers_of_match();
+    case Opcode::BeginFor:
+      return begin_range();
+    case Opcode::NextFor:
+      return next_of_range();
     case Opcode::CheckLocal:
     case Opcode::Drop:
     case Opcode::EndFor:

@@ -40,12 +40,14 @@ HostRule rule_of_function(std::string_view name) {
                          "jvp",         "promote_types",
                          "len",         "isinstance",
                          "type",        "callable",
-                         "result_type", "is_in_onnx_export"}},
+                         "result_type", "is_in_onnx_export",
+                         "is_complex",  "autocast_dtype"}},
       {HostRule::ReadsHost, {"repr", "format", "hash"}},
-      {HostRule::Makes, {"enumerate", "zip",         "map",          "filter",         "reversed", "iter",
-                         "no_grad",   "enable_grad", "grad",         "value_and_grad", "vjp",      "vmap",
-                         "jacrev",    "jacfwd",      "hessian",      "linearize",      "pullback", "within",
-                         "jvp_fn",    "checkpoint",  "functionalize"}},
+      {HostRule::Makes,
+       {"enumerate", "zip",         "map",        "filter",       "reversed",       "iter",
+        "no_grad",   "enable_grad", "autocast",   "grad",         "value_and_grad", "vjp",
+        "vmap",      "jacrev",      "jacfwd",     "hessian",      "linearize",      "pullback",
+        "within",    "jvp_fn",      "checkpoint", "functionalize"}},
       {HostRule::Differentiates, {"grads"}},
       {HostRule::Attributes, {"getattr", "hasattr", "setattr"}},
       {HostRule::Prints, {"print"}},
@@ -59,7 +61,8 @@ HostRule rule_of_function(std::string_view name) {
 HostRule rule_of_type(std::string_view name) {
   static const Table kTable = table_of({
       {HostRule::Reads,
-       {"list", "tuple", "dict", "set", "range", "slice", "tensor", "dtype", "int", "float", "bool"}},
+       {"list", "tuple", "dict", "set", "range", "slice", "tensor", "dtype", "int", "float", "complex",
+        "bool"}},
       {HostRule::ReadsHost, {"str"}},
   });
   return look_up(kTable, name);
@@ -99,6 +102,7 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
     case Tag::Slice:
     case Tag::Int:
     case Tag::Float:
+    case Tag::Complex:
     case Tag::Bool:
     case Tag::DType:
       return HostRule::Reads;
@@ -111,11 +115,12 @@ HostRule rule_of_method(Tag receiver, std::string_view name) {
 
 HostRule rule_of_tensor_member(std::string_view name) {
   static const Table kTable = table_of({
-      {HostRule::Reads, {"shape", "ndim",   "dtype",  "device",       "requires_grad",
-                         "T",     "data",   "nbytes", "element_size", "item",
-                         "set_",  "size",   "dim",    "numel",        "is_floating_point",
-                         "float", "double", "half",   "bfloat16",     "int",
-                         "long",  "bool",   "cpu",    "cuda",         "is_cuda"}},
+      {HostRule::Reads, {"shape", "ndim",    "dtype",    "device",       "requires_grad",
+                         "T",     "data",    "nbytes",   "element_size", "item",
+                         "set_",  "size",    "dim",      "numel",        "is_floating_point",
+                         "float", "double",  "half",     "bfloat16",     "int",
+                         "long",  "bool",    "cfloat",   "cdouble",      "cpu",
+                         "cuda",  "is_cuda", "is_sparse"}},
       {HostRule::ReadsLayout, {"stride", "storage_offset"}},
       {HostRule::ReadsContiguity, {"is_contiguous"}},
       {HostRule::ReadsOrigin, {"is_view"}},

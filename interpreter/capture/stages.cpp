@@ -13,6 +13,7 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
 #include "interpreter/capture/own_pass.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/impl.h"
 #include "jit/graph/loop.h"
 #include "jit/passes/run_recipe.h"
@@ -31,9 +32,10 @@ using capture::Place;
 const Code* code_of(const Value& function) {
   const Value* f = &called_by(function);
   if (f->is(Tag::Method)) f = &f->as<Method>().function;
-  if (f->is(Tag::Instance)) {
-    const Value* call = f->as<Instance>().struct_type().method("call");
-    if (call != nullptr) f = call;
+  while (f->is(Tag::Instance)) {
+    const Value* call = called_of(f->as<Instance>());
+    if (call == nullptr) return nullptr;
+    f = call;
   }
   return f->is(Tag::Function) ? f->as<Function>().code : nullptr;
 }
@@ -406,6 +408,9 @@ std::string why(Interpreter& interpreter, const Value& function) {
   }
   for (const Code* each : compiled_code(interpreter, function))
     for (const std::string& sentence : loop_nodes_in(*each->compiled)) text += "\n" + sentence;
+  for (const Code* each : compiled_code(interpreter, function))
+    for (const auto& [place, reason] : each->compiled->declined_loops)
+      text += fmt::format("\nits loop at {} is no node of its graph: {}", place, reason);
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const std::string& each : info.notes) text += "\n" + each;

@@ -22,6 +22,7 @@
 namespace kiln::interp::capture {
 
 struct FlowPlace;
+struct LoopFlow;
 
 // Where capture ends.
 enum class End : std::uint8_t {
@@ -203,6 +204,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   ExprId arrive_number(const Value& v, SourceId source);
   ExprId add_expr(Expr expr);
   ExprId add_constant(const Value& v);
+  ExprId add_binary(lang::BinaryOp op, ExprId a, ExprId b);
   ExprId shadow(const Value* r) const;
   void fix(ExprId id, const Value& v);  // guards that the expression has this value
   void fix_register(const Value* r);
@@ -274,10 +276,18 @@ class Tracer final : public Watcher, private FollowedNumbers {
   // ---- Loops as nodes (tracer_loop.cpp) ----
   struct LoopResults;
   bool run_loop();
-  bool may_be_node(const Frame& frame, const Loop& loop) const;
+  bool begins_within(const Frame& frame, const Loop& loop) const;
+  void expect_node() const;
+  void note_declined(const Frame& frame, const Loop& loop, const std::string& reason);
   bool is_read_at_once(const Frame& frame, const Loop& loop) const;
-  std::optional<LoopResults> results_of_loop(const Frame& frame, const Loop& loop);
-  bool goes_round_as_often(const Frame& frame, const Loop& loop, std::int64_t left);
+  std::optional<ExprId> begun_trips(const Frame& frame, const Loop& loop) const;
+  void fix_begun_range(const Frame& frame, const Loop& loop);
+  void expect_as_often(const Frame& frame, const Loop& loop, std::int64_t left);
+  std::vector<Tensor> operands_now(const LoopFlow& flow, const Frame& frame, const Loop& loop);
+  LoopResults results_of_loop(const Frame& frame, const Loop& loop);
+  void expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const;
+  void make_op(LoopResults& made, std::vector<jit::ExitId> done, const std::vector<Tensor>& operands,
+               const FlowPlace* place);
   std::shared_ptr<jit::RunnableFlow> code_of(const std::shared_ptr<const jit::FlowGraph>& flow,
                                              const FlowPlace* place);
   bool note_loop(Frame& frame, const Loop& loop, const LoopResults& made);
@@ -436,6 +446,14 @@ class Tracer final : public Watcher, private FollowedNumbers {
     std::int64_t step = 0;
   };
   std::optional<OwnRange> own_range_;
+  // The latest loop that began over a range which follows numbers. They are fixed where it is no node.
+  struct BegunRange {
+    std::vector<std::pair<ExprId, Value>> numbers;
+    ExprId left = -1;
+    std::int64_t step = 1;
+    bool has_stepped = false;
+  };
+  std::optional<BegunRange> begun_range_;
   std::string stop_;
   End end_ = End::Break;
   lang::Span stop_span_;

@@ -13,6 +13,7 @@ bool is_constant(const Value& v) {
   switch (v.tag()) {
     case Tag::Str:
     case Tag::Range:
+    case Tag::Complex:
     case Tag::Type:
     case Tag::StructType:
     case Tag::Module:

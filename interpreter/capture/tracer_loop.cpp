@@ -1,16 +1,22 @@
 // Loops as nodes: where capture comes to one that is read as a flow graph, all its iterations are one node.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/flow/node.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/interpreter.h"
+#include "jit/autodiff/loop_step.h"
 #include "jit/flow/number_value.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_function.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/recompute.h"
+#include "tensor/view.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -58,20 +64,42 @@ struct Tracer::LoopResults {
 bool Tracer::run_loop() {
   Frame& frame = *vm_.frame();
   const Loop* const loop = frame.code->loops().at(frame.place());
-  if (loop == nullptr || !may_be_node(frame, *loop) || !is_read_at_once(frame, *loop)) return false;
-  const std::optional<LoopResults> made = results_of_loop(frame, *loop);
-  return made && note_loop(frame, *loop, *made);
+  if (loop == nullptr || is_apart_ || is_stopped()) return false;
+  if (begins_within(frame, *loop) && is_read_at_once(frame, *loop)) {
+    try {
+      expect_node();
+      const LoopResults made = results_of_loop(frame, *loop);
+      return note_loop(frame, *loop, made);
+    } catch (const NoNode& declined) {
+      note_declined(frame, *loop, declined.reason);
+    }
+  }
+  fix_begun_range(frame, *loop);
+  return false;
 }
 
-bool Tracer::may_be_node(const Frame& frame, const Loop& loop) const {
-  if (nested_ > 0 || is_apart_ || is_stopped() || levels::top != &recorder_) return false;
+void Tracer::note_declined(const Frame& frame, const Loop& loop, const std::string& reason) {
+  const lang::Span span = frame.code->span(loop.end - 1);
+  if (span.file == nullptr) return;
+  std::pair declined{fmt::format("{}:{}", span.file->name(), span.file->locate(span.begin).line), reason};
+  auto& known = base_->code->compiled->declined_loops;
+  if (std::count(known.begin(), known.end(), declined) == 0) known.push_back(std::move(declined));
+}
+
+// Does the loop begin within the entry? An entry that begins at the body of a loop holds iterations of it.
+bool Tracer::begins_within(const Frame& frame, const Loop& loop) const {
   const bool is_unrolled =
       !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
   if (is_unrolled || (&frame == base_ && !region_.contains(loop.top))) return false;
-  // An entry that begins there holds iterations of the loop.
-  if (instructions_ == 0 || is_own_top(frame, loop.top)) return false;
+  return instructions_ > 0 && !is_own_top(frame, loop.top);
+}
+
+void Tracer::expect_node() const {
+  if (nested_ > 0) throw NoNode{"it runs in a function that the host calls"};
+  if (levels::top != &recorder_) throw NoNode{"it runs under a transform"};
   const CompileOptions& options = base_->code->compiled->options;
-  return options.own_backend.is_none() && options.own_passes.empty();
+  if (!options.own_backend.is_none() || !options.own_passes.empty())
+    throw NoNode{"the program compiles by a backend or passes of its own"};
 }
 
 // May the loop be read? Where the program did not ask for compilation, only if it runs as a flow by itself.
@@ -81,55 +109,139 @@ bool Tracer::is_read_at_once(const Frame& frame, const Loop& loop) const {
   return (place != nullptr && place->ends_entries()) || options.asked_for || options.backend == kAsCaptured;
 }
 
-// An entry holds for one number of iterations. A loop that had another one when it was captured before is no
-// node, so that its function is not compiled for each.
-bool Tracer::goes_round_as_often(const Frame& frame, const Loop& loop, std::int64_t left) {
-  Compiled& compiled = *base_->code->compiled;
-  if (compiled.options.backend == kAsCaptured) return true;
-  const std::pair<const Code*, std::size_t> place{frame.code, loop.top};
-  return compiled.node_iterations.try_emplace(place, left).first->second == left;
+// The expression of how many iterations follow, where that varies from one call to the next.
+std::optional<ExprId> Tracer::begun_trips(const Frame& frame, const Loop& loop) const {
+  const std::size_t step = loop.end - 1;
+  if (frame.code->opcode_at(step) != Opcode::NextFor) return std::nullopt;
+  const ExprId left = shadow(frame.base + frame.code->instructions[step].a + 1);
+  return left >= 0 && exprs_[left].kind != Expr::Kind::Constant ? std::optional(left) : std::nullopt;
 }
 
-// Runs the loop apart from the memory of the program. Nothing where it is no node, and nothing has changed.
-std::optional<Tracer::LoopResults> Tracer::results_of_loop(const Frame& frame, const Loop& loop) {
+// The loop goes round within the entry, which holds for the numbers of its range alone.
+void Tracer::fix_begun_range(const Frame& frame, const Loop& loop) {
+  const std::optional<ExprId> left = begun_trips(frame, loop);
+  if (!left || !begun_range_ || begun_range_->left != *left) return;
+  const Instruction& step = frame.code->instructions[loop.end - 1];
+  for (const auto& [id, number] : begun_range_->numbers) fix(id, number);
+  for (const int r : {int{step.a}, step.a + 1, int{step.b}}) shadows_.erase(frame.base + r);
+  begun_range_.reset();
+}
+
+// Where the number of iterations does not follow from what the call is given, an entry holds for one. A loop
+// that had another one when it was captured before is no node, so that its function is not compiled for each.
+void Tracer::expect_as_often(const Frame& frame, const Loop& loop, std::int64_t left) {
+  Compiled& compiled = *base_->code->compiled;
+  if (compiled.options.backend == kAsCaptured || begun_trips(frame, loop)) return;
+  const std::pair<const Code*, std::size_t> place{frame.code, loop.top};
+  const std::int64_t before = compiled.node_iterations.try_emplace(place, left).first->second;
+  if (before == left) return;
+  throw NoNode{
+      fmt::format("it went round {} times before, goes round {} times now, and nothing tells how often",
+                  before + 1, left + 1)};
+}
+
+// The operands of the node in the call at hand, without levels.
+std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& frame, const Loop& loop) {
+  std::vector<Tensor> operands;
+  SourceValues found(flow.sources, &frame);
+  for (const Input& each : flow.inputs) {
+    if (each.kind == Input::Kind::Numbers)
+      throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
+    const Value& v = *value_of(flow, each, frame, found);
+    if (each.kind == Input::Kind::Left) expect_as_often(frame, loop, v.as_int());
+    operands.push_back(v.is(Tag::Tensor) ? v.tensor() : number_operand(v));
+  }
+  return operands;
+}
+
+// Runs the loop apart from the memory of the program. Throws NoNode where it is no node, and nothing has
+// changed.
+Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop) {
   const Watch unwatched(vm_, nullptr);
   const jit::NoLevels apart;
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   LoopReading reading = read_loop(vm_, loop);
-  if (!reading.flow || !is_worth_a_node(frame, loop, *reading.flow->graph, place.get())) return std::nullopt;
+  if (!reading.flow)
+    throw NoNode{reading.line == 0 ? reading.reason
+                                   : fmt::format("{} (line {})", reading.reason, reading.line)};
+  expect_worth_a_node(frame, loop, *reading.flow->graph, place.get(), begun_trips(frame, loop).has_value());
   if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
     if (jit::verifies_passes()) throw InternalError("the flow graph of a node is wrong: " + fault);
-    return std::nullopt;
+    throw NoNode{"its flow graph is wrong: " + fault};
   }
   LoopResults made;
   made.flow = std::move(reading.flow);
   const LoopFlow& flow = *made.flow;
+  const std::vector<Tensor> tensors = operands_now(flow, frame, loop);
   std::vector<Tensor> operands;
-  SourceValues found(flow.sources, &frame);
-  for (const Input& each : flow.inputs) {
-    if (each.kind == Input::Kind::Numbers) return std::nullopt;  // of which a node is given none
-    const Value& v = *value_of(flow, each, frame, found);
-    if (v.is(Tag::Tensor) && requires_grad(v.tensor())) return std::nullopt;  // the node has no derivative
-    if (each.kind == Input::Kind::Left && !goes_round_as_often(frame, loop, v.as_int())) return std::nullopt;
-    operands.push_back(v.is(Tag::Tensor) ? at_hints(v.tensor()) : number_operand(v));
-  }
+  for (const Tensor& each : tensors) operands.push_back(at_hints(each));
+  std::string reason = "it has no end";
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
-    if (!may_be_followed(flow, done.front())) continue;
-    jit::FlowAsOp as = jit::as_op(flow.graph, std::move(done));
-    if (!as.function || shares_written(operands, as.function->written)) continue;
-    as.function->run = code_of(flow.graph, place.get());
-    if (as.function->run == nullptr) return std::nullopt;
-    as.function->name = recorder_.own_name("loop");
-    made.op = jit::make_loop_op(*std::move(as.function));
-    made.places = std::move(as.places);
     try {
+      expect_followed(flow, done.front());
+      make_op(made, std::move(done), operands, place.get());
       made.results = made.op->call(*made.op, operands, Attrs(*made.op));
+      expect_recorded(made, tensors);
       return made;
+    } catch (const NoNode& declined) {
+      reason = declined.reason;
     } catch (const OpError& error) {  // it goes another way
       if (error.kind() == ErrorKind::Interrupted) throw;
+      reason = error.message();
     }
   }
-  return std::nullopt;
+  throw NoNode{reason};
+}
+
+// Throws NoNode, or OpError (Capture), where gradients are recorded and the step that the node leaves on the
+// tape would not do what the steps of the loop do.
+void Tracer::expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const {
+  if (!made.flow->is_differentiated()) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (requires_grad(operands[i]))
+        throw NoNode{"`" + made.flow->sources[made.flow->inputs[i].source].text +
+                     "` requires gradients, which are not recorded"};
+    return;
+  }
+  const jit::LoopFunction& function = *jit::loop_function(*made.op);
+  const auto name = [&](std::size_t i) {
+    return "`" + made.flow->sources[made.flow->inputs[i].source].text + "`";
+  };
+  std::vector<tape::Edge> histories;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Tensor& x = operands[i];
+    const bool is_written =
+        std::find(function.written.begin(), function.written.end(), i) != function.written.end();
+    if (is_written && is_view(x))
+      throw NoNode{name(i) + ", which it writes, is a view, and gradients are recorded"};
+    if (!requires_grad(x)) continue;
+    if (tape::Recompute::current() != nullptr) throw NoNode{"it is within `checkpoint`"};
+    if (is_written) tape::check_write("", x);
+    const tape::Edge edge = tape::history(x);
+    const auto is_it = [&edge](const tape::Edge& each) {
+      return each.node == edge.node && each.output == edge.output;
+    };
+    if (std::any_of(histories.begin(), histories.end(), is_it))
+      throw NoNode{"two of its tensors have one history"};
+    histories.push_back(edge);
+  }
+  static_cast<void>(jit::differentiated_results(*made.op, made.flow->wanted));
+}
+
+// The op of the loop where it is left by these exits.
+void Tracer::make_op(LoopResults& made, std::vector<jit::ExitId> done, const std::vector<Tensor>& operands,
+                     const FlowPlace* place) {
+  const std::shared_ptr<const jit::FlowGraph>& flow = made.flow->graph;
+  jit::FlowAsOp as = jit::as_op(flow, std::move(done));
+  if (!as.function) throw NoNode{as.reason};
+  if (shares_written(operands, as.function->written))
+    throw NoNode{"a tensor that it writes shares memory with another one"};
+  as.function->run = code_of(flow, place);
+  if (as.function->run == nullptr) throw NoNode{"it cannot be made to machine code"};
+  as.function->as_code = !vm_.interpreter().options().evaluates_flows;
+  as.function->name = recorder_.own_name("loop");
+  made.op = jit::make_loop_op(*std::move(as.function));
+  made.places = std::move(as.places);
 }
 
 // Code is made once for equal flows. Null where none can be made.
@@ -175,6 +287,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
   if (is_stopped()) return false;
   set_place(frame.code->span(loop.end - 1));
   try {
+    if (flow.is_differentiated()) jit::LoopStep::record(made.op, operands, made.results);
     recorder_.note_own(made.op, operands, made.results);
     for (std::size_t k = 0; k < function.written.size(); ++k)
       ops::copy_(operands[function.written[k]], made.results[k]);

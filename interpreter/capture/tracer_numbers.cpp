@@ -24,6 +24,22 @@ ExprId Tracer::add_constant(const Value& v) {
   return add_expr(std::move(expr));
 }
 
+// An expression of sizes where both are, so that equal ones are known to be equal.
+ExprId Tracer::add_binary(lang::BinaryOp op, ExprId a, ExprId b) {
+  Expr expr;
+  const bool sizes = exprs_[a].kind != Expr::Kind::Source && exprs_[b].kind != Expr::Kind::Source;
+  if (const std::optional<Dim> size = sizes ? size_from(op, a, b) : std::nullopt) {
+    expr.kind = Expr::Kind::Size;
+    expr.size = *size;
+    return add_expr(std::move(expr));
+  }
+  expr.kind = Expr::Kind::Binary;
+  expr.binary = op;
+  expr.a = a;
+  expr.b = b;
+  return add_expr(std::move(expr));
+}
+
 ExprId Tracer::arrive_number(const Value& v, SourceId source) {
   if (is_plain_number(v) && varying_.numbers.contains(sources_.path(source))) {
     Guard guard;
@@ -422,7 +438,7 @@ struct NumberOperand {
 
 void collect(const Value& v, ExprId expr, const std::function<std::vector<ExprId>(const Value&)>& parts,
              std::vector<NumberOperand>& into) {
-  if (is_plain_number(v)) {
+  if (is_plain_number(v) || v.is(Tag::Range)) {
     into.push_back({&v, expr});
     return;
   }
@@ -462,6 +478,10 @@ void Tracer::expect_operands(std::span<const Value* const> operands, std::span<c
   const auto is_small = [](const Value& v) { return v.is(Tag::Int) && v.as_int() >= -1 && v.as_int() <= 1; };
   for (const auto& [at, id] : given) {
     if (id < 0) continue;
+    if (at->is(Tag::Range)) {
+      fix(id, *at);
+      continue;
+    }
     const bool alone =
         std::all_of(given.begin(), given.end(), [&, at = at, id = id](const NumberOperand& other) {
           return other.expr == id || !identical(*other.at, *at);

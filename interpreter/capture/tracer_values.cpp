@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/tracer.h"
 #include "tensor/autograd.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -14,7 +15,10 @@ const void* identity(const Value& v) {
   return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
 }
 
-bool is_text_like(const Value& v) { return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range); }
+// What never changes and is compared by its content.
+bool is_text_like(const Value& v) {
+  return !v.is_counted() || v.is(Tag::Str) || v.is(Tag::Range) || v.is(Tag::Complex);
+}
 
 // An empty value of the same type, for a guard on the type that keeps nothing of the recorded call alive.
 Value empty_of(const Value& v) {
@@ -95,6 +99,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
   known_.emplace(identity(v), OutsideValue{v, source});
   switch (v.tag()) {
     case Tag::Tensor:
+      if (sparse::is_sparse(v.tensor())) return stop("a sparse gradient is read");
       guard.kind = Guard::Kind::Tensor;
       guard.value = {};
       guard.tensor = TensorGuard::of(v.tensor());

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "interpreter/compile/compiler.h"
+#include "interpreter/values/complex_number.h"
 
 namespace kiln::interp {
 
@@ -36,6 +37,26 @@ std::optional<std::int64_t> small_int(const Expr& e) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<Value> real_literal(const Expr& e) {
+  if (e.kind == ExprKind::Int) return as<lang::IntExpr>(e).value;
+  if (e.kind == ExprKind::Float) return as<lang::FloatExpr>(e).value;
+  if (e.kind != ExprKind::Unary || as<lang::UnaryExpr>(e).op != lang::UnaryOp::Neg) return std::nullopt;
+  const auto positive = real_literal(*as<lang::UnaryExpr>(e).operand);
+  if (!positive) return std::nullopt;
+  if (positive->is(Tag::Float)) return Value(-positive->as_float());
+  if (positive->as_int() == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+  return Value(-positive->as_int());
+}
+
+// `1+2j` and `-1-2j` are written numbers, whose sum or difference is computed here.
+std::optional<Value> complex_literal(const lang::BinaryExpr& e) {
+  const bool is_sum = e.op == BinaryOp::Add || e.op == BinaryOp::Sub;
+  if (!is_sum || e.right->kind != ExprKind::Imaginary) return std::nullopt;
+  const auto real = real_literal(*e.left);
+  if (!real) return std::nullopt;
+  return complex_operator(e.op, *real, complex_value(0, as<lang::ImaginaryExpr>(*e.right).value));
 }
 
 struct ArithmeticCode {
@@ -140,6 +161,8 @@ Register FunctionCompiler::literal(const Expr& e, Want want) {
       return load_int(as<lang::IntExpr>(e).value, e.span, want);
     case ExprKind::Float:
       return load(as<lang::FloatExpr>(e).value, e.span, want);
+    case ExprKind::Imaginary:
+      return load(complex_value(0, as<lang::ImaginaryExpr>(e).value), e.span, want);
     case ExprKind::String:
       return load(Value(as<lang::StringExpr>(e).value), e.span, want);
     case ExprKind::Bool: {
@@ -197,6 +220,8 @@ Register FunctionCompiler::unary(const lang::UnaryExpr& e, Want want) {
   if (e.op == lang::UnaryOp::Neg) {
     if (e.operand->kind == ExprKind::Int) return load_int(-as<lang::IntExpr>(*e.operand).value, e.span, want);
     if (e.operand->kind == ExprKind::Float) return load(-as<lang::FloatExpr>(*e.operand).value, e.span, want);
+    if (e.operand->kind == ExprKind::Imaginary)
+      return load(complex_value(-0.0, -as<lang::ImaginaryExpr>(*e.operand).value), e.span, want);
   }
   constexpr std::array kCodes = {Opcode::Negate, Opcode::Positive, Opcode::Invert, Opcode::Not};
   const Register mark = top_;
@@ -207,6 +232,7 @@ Register FunctionCompiler::unary(const lang::UnaryExpr& e, Want want) {
 }
 
 Register FunctionCompiler::binary(const lang::BinaryExpr& e, Want want) {
+  if (const auto written = complex_literal(e)) return load(*written, e.span, want);
   const Register mark = top_;
   const ArithmeticCode code = arithmetic(e.op);
   const Register left = operand(*e.left);

@@ -1,5 +1,6 @@
 // `match`: each case tests the subject part by part, and jumps to the next one where it does not fit.
 #include "interpreter/compile/compiler.h"
+#include "interpreter/values/complex_number.h"
 
 namespace kiln::interp {
 
@@ -18,10 +19,14 @@ Value literal_value(const lang::Expr& e) {
       return as<lang::IntExpr>(e).value;
     case ExprKind::Float:
       return as<lang::FloatExpr>(e).value;
+    case ExprKind::Imaginary:
+      return complex_value(0, as<lang::ImaginaryExpr>(e).value);
     case ExprKind::String:
       return Value(as<lang::StringExpr>(e).value);
     case ExprKind::Unary: {
       const Value number = literal_value(*as<lang::UnaryExpr>(e).operand);
+      if (number.is(Tag::Complex))
+        return complex_value(-complex_of(number).real, -complex_of(number).imaginary);
       return number.is(Tag::Float) ? Value(-number.as_float()) : Value(-number.as_int());
     }
     default:

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "interpreter/values/complex_number.h"
 #include "lang/walk.h"
 
 namespace kiln::interp {
@@ -284,6 +285,9 @@ std::uint32_t FunctionCompiler::constant(Value value) {
   std::string key(sizeof(std::int64_t), '\0');
   if (value.is(Tag::Str)) {
     key = value.as<Str>().text;
+  } else if (value.is(Tag::Complex)) {
+    const kiln::Complex<double> bits = complex_of(value);
+    key.assign(reinterpret_cast<const char*>(&bits), sizeof bits);
   } else {
     const std::int64_t bits = value.as_int();
     std::memcpy(key.data(), &bits, sizeof bits);

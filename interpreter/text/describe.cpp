@@ -9,9 +9,9 @@ namespace kiln::interp {
 namespace {
 
 constexpr std::array kTypeNames = {
-    "none",   "bool",   "int",   "float", "dtype",    "device",   "ellipsis", "unset",    "str",    "list",
-    "tuple",  "dict",   "set",   "range", "slice",    "function", "function", "function", "type",   "struct",
-    "struct", "module", "error", "file",  "iterator", "cell",     "graph",    "object",   "tensor",
+    "none",   "bool",   "int",    "float", "dtype", "device",   "ellipsis", "unset",    "str",      "list",
+    "tuple",  "dict",   "set",    "range", "slice", "complex",  "function", "function", "function", "type",
+    "struct", "struct", "module", "error", "file",  "iterator", "cell",     "graph",    "object",   "tensor",
 };
 static_assert(kTypeNames.size() == static_cast<std::size_t>(Tag::Tensor) + 1);
 

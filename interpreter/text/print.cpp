@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/text/complex_text.h"
 #include "interpreter/text/elision.h"
 #include "interpreter/text/object_text.h"
 #include "interpreter/text/plain_text.h"
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/values/natives.h"
 #include "jit/graph/text.h"
 #include "tensor/interrupt.h"
@@ -178,7 +181,7 @@ class Printer {
     }
     for (std::size_t i = 0; i < object.extra.size(); ++i) {
       const auto [name, value] = object.extra[i];
-      add(name, value);
+      if (name != kHookedCall) add(name, value);
     }
     return fmt::format("{}({})", type.name, fields);
   }
@@ -212,6 +215,8 @@ std::optional<std::string> repr_of_plain(const Value& value) {
       return std::to_string(value.as_int());
     case Tag::Float:
       return repr_of(value.as_float());
+    case Tag::Complex:
+      return repr_of_complex(value.as<ComplexNumber>().value);
     case Tag::DType:
       return std::string(kiln::name(value.as_dtype()));
     default:

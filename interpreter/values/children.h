@@ -3,6 +3,7 @@
 #pragma once
 
 #include "interpreter/values/code.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/objects.h"
 #include "interpreter/values/references.h"
@@ -25,6 +26,8 @@ template <class F>
 void visit_children(Str&, F&) {}
 template <class F>
 void visit_children(Range&, F&) {}
+template <class F>
+void visit_children(ComplexNumber&, F&) {}
 template <class F>
 void visit_children(File&, F&) {}
 template <class F>

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "interpreter/values/complex_number.h"
+
 namespace kiln::interp {
 namespace {
 
@@ -26,6 +28,8 @@ std::string constant_text(const Value& value) {
       return std::to_string(value.as_int());
     case Tag::Float:
       return fmt::format("{}", value.as_float());
+    case Tag::Complex:
+      return fmt::format("{}+{}j", complex_of(value).real, complex_of(value).imaginary);
     default:
       return std::string(type_name(value));
   }

@@ -69,7 +69,8 @@ struct Kind {
   bool is_leaf = false;
 };
 template <class T>
-constexpr bool kIsLeaf = std::is_same_v<T, Str> || std::is_same_v<T, Range> || std::is_same_v<T, File>;
+constexpr bool kIsLeaf = std::is_same_v<T, Str> || std::is_same_v<T, Range> ||
+                         std::is_same_v<T, ComplexNumber> || std::is_same_v<T, File>;
 constexpr auto kKinds = [] {
   std::array<Kind, static_cast<std::size_t>(Tag::Tensor)> kinds{};
 #define KILN_OBJECT(tag, type)                                                                            \

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "interpreter/values/compare_numbers.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/graph_value.h"
 #include "interpreter/values/objects.h"
 #include "interpreter/values/raise.h"
@@ -180,6 +181,7 @@ bool same_value(const Value& a, const Value& b) {
 
 bool values_equal(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == std::partial_ordering::equivalent;
+  if (is_any_number(a) && is_any_number(b)) return complex_equal(a, b);
   if (a.tag() != b.tag()) {
     look_at(a);
     look_at(b);
@@ -215,6 +217,8 @@ std::size_t hash_value(const Value& v) {
   switch (v.tag()) {
     case Tag::Float:
       return hash_float(v.as_float());
+    case Tag::Complex:
+      return complex_hash(v.as<ComplexNumber>());
     case Tag::Str: {
       const Str& s = v.as<Str>();
       if (s.hash == 0) s.hash = std::hash<std::string_view>()(s.text) | 1U;

@@ -36,6 +36,7 @@ enum class Tag : std::uint8_t {
   Set,
   Range,
   Slice,
+  Complex,
   Function,
   Native,
   Method,

@@ -7,6 +7,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/values/arithmetic.h"
 #include "interpreter/values/compare_numbers.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/values/objects.h"
 #include "interpreter/values/sets.h"
@@ -111,6 +112,7 @@ Value merged(const Value& a, const Value& b) {
 Value binary_operator(Interpreter&, BinaryOp op, const Value& a, const Value& b) {
   if (a.is(Tag::Tensor) || b.is(Tag::Tensor)) return tensor_binary(op, a, b);
   if (a.is_number() && b.is_number()) return number_operator(op, a, b);
+  if (is_any_number(a) && is_any_number(b)) return complex_operator(op, a, b);
   if (op == BinaryOp::Add) return add_values(a, b);
   if (op == BinaryOp::Mul) return multiply_values(a, b);
   if (op == BinaryOp::BitOr && a.is(Tag::Dict) && b.is(Tag::Dict)) return merged(a, b);
@@ -157,6 +159,11 @@ Value unary_operator(Interpreter& interpreter, UnaryOp op, const Value& v) {
   if (v.is(Tag::Tensor)) return tensor_unary(op, v);
   if (v.is(Tag::Float) && op == UnaryOp::Neg) return -v.as_float();
   if (v.is(Tag::Float) && op == UnaryOp::Pos) return v;
+  if (v.is(Tag::Complex) && op == UnaryOp::Pos) return v;
+  if (v.is(Tag::Complex) && op == UnaryOp::Neg) {
+    const kiln::Complex<double> z = complex_of(v);
+    return complex_value(-z.real, -z.imaginary);
+  }
   if (v.is(Tag::Bool) && op == UnaryOp::Invert) return !v.as_bool();
   if (v.is(Tag::Int) || v.is(Tag::Bool)) {
     if (op == UnaryOp::Neg) return negate(v.as_int());
@@ -174,6 +181,8 @@ bool truth_of(Interpreter&, const Value& v) {
       return v.as_int() != 0;
     case Tag::Float:
       return v.as_float() != 0;
+    case Tag::Complex:
+      return complex_of(v) != kiln::Complex<double>{};
     case Tag::Str:
       return !v.as<Str>().text.empty();
     case Tag::List:
@@ -219,8 +228,11 @@ std::partial_ordering order_values(CompareOp op, const Value& a, const Value& b,
     raise("RecursionError", "values are nested too deeply to compare (more than 1000 levels)");
   if (!is_ordered(a, b)) {
     const bool number_and_text = (a.is_number() && b.is(Tag::Str)) || (a.is(Tag::Str) && b.is_number());
+    const bool complex = is_any_number(a) && is_any_number(b);
     raise("TypeError", quoted(spelling(op)) + " does not work on " + describe(a) + " and " + describe(b),
-          number_and_text ? "make the text a number with `int(…)` or `float(…)`" : "");
+          number_and_text ? "make the text a number with `int(…)` or `float(…)`"
+          : complex       ? "complex numbers have no order: compare `abs(z)` or `z.real`"
+                          : "");
   }
   if (a.is_number()) return compare_numbers(a, b);
   if (a.is(Tag::Str)) return a.as<Str>().text.compare(b.as<Str>().text) <=> 0;
@@ -247,6 +259,10 @@ bool contains_item(const std::vector<Value>& items, const Value& item) {
 }
 
 bool range_contains(const Range& range, const Value& item) {
+  if (item.is(Tag::Complex)) {
+    const kiln::Complex<double> z = complex_of(item);
+    return z.imaginary == 0 && range_contains(range, z.real);
+  }
   if (!item.is_number()) return false;
   if (item.is(Tag::Float) && !(std::abs(item.as_float()) < 0x1p63)) return false;
   const std::int64_t n = item.is(Tag::Float) ? static_cast<std::int64_t>(item.as_float()) : item.as_int();

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "jit/autodiff/custom_step.h"
+#include "jit/autodiff/loop_step.h"
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/layouts.h"
@@ -120,7 +121,7 @@ void Replay::add_inputs() {
     Tensor& x = tensors_[i];
     x = Tensor::alias(memory, std::move(layout));
     x.impl()->is_number = type.is_number;
-    if (i >= wanted_.size() || !wanted_[i] || !is_float(type.dtype)) continue;
+    if (i >= wanted_.size() || !wanted_[i] || !is_differentiable(type.dtype)) continue;
     inputs_[i] = {Ref<tape::Node>(new InputNode(x.type())), 0};
     tape::start_history(x, inputs_[i]);
     stands_for(inputs_[i], static_cast<ValueId>(i));
@@ -194,6 +195,7 @@ void Replay::run_node(std::size_t k) {
 Tensors Replay::apply(const Node& node, Inputs operands) {
   if (node.is_constant()) return {tensor_of(program_.values[place(node.outputs[0])].type)};
   if (custom_function(*node.op) != nullptr) return apply_custom(node, operands);
+  if (loop_function(*node.op) != nullptr) return apply_loop(node, operands);
   const Attrs attrs = to_attrs(*node.op, node.attrs);
   if (node.writes()) return {bind_inplace(*node.op, operands, attrs)};
   Tensors made = kiln::bind(*node.op, operands, attrs);
@@ -215,8 +217,16 @@ Tensors Replay::apply_custom(const Node& node, Inputs operands) {
   const Ref<tape::Node> held(step);
   step->set_outputs(made);
   for (std::uint32_t j = 0; j < made.size(); ++j) {
-    if (is_float(made[j].dtype()) && has_gradient(*node.op, j)) tape::start_history(made[j], {held, j});
+    if (is_differentiable(made[j].dtype()) && has_gradient(*node.op, j))
+      tape::start_history(made[j], {held, j});
   }
+  return made;
+}
+
+Tensors Replay::apply_loop(const Node& node, Inputs operands) {
+  Tensors made = results_of(node, *current_->values, false);
+  if (!tape::any_history(operands)) return made;
+  LoopStep::record(owner_of_loop(*node.op), operands, made);
   return made;
 }
 

@@ -95,6 +95,7 @@ class Replay final : StandIn {
   void run_node(std::size_t k);
   Tensors apply(const Node& node, Inputs operands);
   Tensors apply_custom(const Node& node, Inputs operands);
+  Tensors apply_loop(const Node& node, Inputs operands);
   Tensor operand_tensor(const Operand& operand) const;
   Tensors results_of(const Node& node, const Functionalized::Values& values, bool is_write);
   void copy_before(std::size_t functional_node);

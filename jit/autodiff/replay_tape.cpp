@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "jit/autodiff/custom_step.h"
+#include "jit/autodiff/loop_step.h"
 #include "jit/autodiff/replay.h"
 #include "jit/graph/custom.h"
 #include "tensor/tape/engine.h"
@@ -175,6 +176,9 @@ TapeNode Replay::read(const tape::Node& node) {
   } else if (const auto* custom = dynamic_cast<const CustomStep*>(&node)) {
     made.op = &custom->op();
     saves = custom->op().saves;
+  } else if (const auto* loop = dynamic_cast<const LoopStep*>(&node)) {
+    made.op = &loop->op();
+    saves = LoopStep::kSaves;
   } else {
     made.is_input = node.edges.empty();
   }
@@ -188,7 +192,7 @@ TapeNode Replay::read(const tape::Node& node) {
       made.kept.emplace_back(operands[i].value, made.edges[i]);
   }
   for (std::size_t k = 0; k < results.size() && k < made.output_types.size(); ++k) {
-    const bool is_real = is_float(made.output_types[k].dtype);
+    const bool is_real = is_differentiable(made.output_types[k].dtype);
     const Edge here{numbers_.at(&node), static_cast<int>(k)};
     if (tape::has_bit(saves.outputs, k)) made.kept.emplace_back(results[k], is_real ? here : Edge{});
   }

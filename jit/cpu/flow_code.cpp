@@ -6,6 +6,7 @@
 #include "jit/cpu/flow_frame.h"
 #include "jit/cpu/flow_key.h"
 #include "jit/flow/flow_graph.h"
+#include "jit/flow/flow_open.h"
 #include "tensor/code_store.h"
 #include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/error.h"
@@ -154,7 +155,7 @@ class FlowCode final : public RunnableFlow {
 CompiledFlow compile_flow(std::shared_ptr<const FlowGraph> flow) {
   CompiledFlow made;
   try {
-    auto code = std::make_unique<FlowCode>(make_program(std::move(flow), InputMemory::Apart));
+    auto code = std::make_unique<FlowCode>(make_program(opened(std::move(flow)), InputMemory::Apart));
     made.code_bytes = code->bytes();
     made.run = std::move(code);
   } catch (const NoFlowCode& error) {

@@ -133,6 +133,10 @@ class Planner {
     } else if (node.op == &core_ops().flip && !jit::has_symbols(node.attrs)) {
       made.kind = Kind::Copy;
       made.dims = flipped_dims(node);
+    } else if (joins(node)) {
+      made.kind = Kind::Join;
+      const int rank = rank_of(node.operands[0]);
+      made.dims = marked({wrap_dim(std::get<Dim>(node.attr("dim")), rank, node.op->name())}, rank);
     } else if (picks(node)) {
       made.kind = Kind::Pick;
     } else if (node.op->decompose == core_ops().matmul.decompose) {
@@ -165,6 +169,16 @@ class Planner {
     return node.op->infer == core_ops().copy.infer && node.operands.size() == 2;
   }
 
+  // Does it join tensors that have all dimensions and the dtype of the result?
+  bool joins(const Node& node) const {
+    if (node.op != &core_ops().cat || node.writes() || jit::has_symbols(node.attrs)) return false;
+    const Type& made = flow_.type(node.outputs[0]);
+    return !made.sizes.empty() &&
+           std::all_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
+             return each.is_value() && flow_.type(each.value).dtype == made.dtype &&
+                    flow_.type(each.value).sizes.size() == made.sizes.size();
+           });
+  }
   // Is it a vector at the places of one tensor of integers?
   bool picks(const Node& node) const {
     if (node.op != &core_ops().index || node.operands.size() != 2 || !node.operands[1].is_value())

@@ -174,6 +174,17 @@ class Evaluated final : public RunnableFlow {
   bool records_;
 };
 
+class BySteps final : public RunnableFlow {
+ public:
+  explicit BySteps(std::shared_ptr<const FlowGraph> flow) : flow_(std::move(flow)) {}
+  FlowResult run(std::span<const FlowValue> inputs, const FlowStacks& stacks) override {
+    return Run(*flow_, inputs, stacks).run();
+  }
+
+ private:
+  std::shared_ptr<const FlowGraph> flow_;
+};
+
 }  // namespace
 
 std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow) {
@@ -182,6 +193,10 @@ std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow) {
 
 std::unique_ptr<RunnableFlow> recorded(std::shared_ptr<const FlowGraph> flow) {
   return std::make_unique<Evaluated>(std::move(flow), true);
+}
+
+std::unique_ptr<RunnableFlow> by_steps(std::shared_ptr<const FlowGraph> flow) {
+  return std::make_unique<BySteps>(std::move(flow));
 }
 
 }  // namespace kiln::jit

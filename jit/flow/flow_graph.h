@@ -166,6 +166,8 @@ class RunnableFlow {
 std::unique_ptr<RunnableFlow> evaluated(std::shared_ptr<const FlowGraph> flow);
 // The same with gradients recorded op by op, as where the program runs the loop.
 std::unique_ptr<RunnableFlow> recorded(std::shared_ptr<const FlowGraph> flow);
+// The same within the transforms that are under way, and with gradients recorded where they are.
+std::unique_ptr<RunnableFlow> by_steps(std::shared_ptr<const FlowGraph> flow);
 // As machine code (jit/llvm/flow_*): loops are loops, numbers and tensors of rank 0 are registers, views are
 // addresses, ops on few elements are loops in the documented order, others are calls of the op's kernel.
 // Gives nothing, with the reason, where the flow has what code cannot be made of.

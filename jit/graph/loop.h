@@ -19,6 +19,7 @@ struct LoopFunction {
   std::string name;  // of the op
   std::shared_ptr<const FlowGraph> flow;
   std::shared_ptr<RunnableFlow> run;
+  bool as_code = true;    // is `run` machine code?
   std::vector<int> done;  // the exits at which the loop is done, whose values are alike
   std::vector<std::size_t> written;
   std::vector<std::size_t> given;
@@ -27,15 +28,45 @@ struct LoopFunction {
 std::shared_ptr<const Op> make_loop_op(LoopFunction function);
 // Null for all other ops.
 const LoopFunction* loop_function(const Op& op);
+
+// The way back through a loop. The op is given the inputs of the loop, then the gradients of the results that
+// are `given`, then the sums so far of the inputs that are `onto`, which it continues; its results are the
+// gradients of the inputs `gradients`. It goes through the loop once more, keeping what the way back reads.
+struct LoopBackward {
+  std::string name;                      // of the op
+  std::shared_ptr<const Op> loop;        // of a LoopFunction
+  std::vector<bool> wanted;              // by input of the loop: is its gradient asked for?
+  std::vector<bool> given;               // by result of the loop
+  std::vector<bool> onto;                // by input of the loop
+  std::vector<std::size_t> gradients{};  // filled in by make_loop_backward
+};
+// A result of a loop where gradients of inputs are asked for.
+struct LoopResult {
+  bool carries = false;       // a gradient may come in for it
+  std::string grad_fn{};      // what the tape calls the step that makes it
+  std::vector<bool> depends;  // by input: may the gradient reach it?
+};
+// Both throw OpError (Capture) where the loop has no derivative, or where which gradients there are is not
+// known before it runs.
+std::vector<LoopResult> differentiated_results(const Op& loop, const std::vector<bool>& wanted);
+std::shared_ptr<const Op> make_loop_backward(LoopBackward backward);
+// Null for all other ops.
+const LoopBackward* loop_backward(const Op& op);
+// Are loops differentiated as flows? Of a hundred random programs one still gets a wrong gradient by it, so a
+// program has to ask, by KILN_LOOP_GRADIENTS=1 in its environment.
+bool differentiates_loops();
+
+// ---- Loops and ways back ----
+
 // What keeps the op alive; null for all other ops.
 std::shared_ptr<const Op> owner_of_loop(const Op& op);
-// The loops among the nodes of a graph, in order, each once.
+// Those among the nodes of a graph, in order, each once.
 std::vector<const Op*> loop_ops(const Graph& graph);
 // Do both do the same, for whatever sizes they were read?
 bool is_same_flow(const FlowGraph& a, const FlowGraph& b);
-// Are both loops, of one name, with equal flows and results?
+// Are both of one name, with equal flows, operands and results?
 bool is_same_loop(const Op& a, const Op& b);
-// The flow graph of a loop's op as text.
+// The flow graph of the op as text.
 std::string loop_text(const Op& op);
 
 }  // namespace kiln::jit

@@ -5,6 +5,7 @@
 
 #include "jit/graph/custom.h"
 #include "jit/graph/evaluate.h"
+#include "jit/graph/loop.h"
 #include "tensor/backend.h"
 #include "tensor/functions.h"
 #include "tensor/tape/meta.h"
@@ -127,7 +128,9 @@ int Fragment::view_root(std::size_t output) const {
 }
 
 bool is_composite(const Op& op) { return op.lowering == Lowering::Composite && op.view == nullptr; }
-bool differentiates_by_body(const Op& op) { return op.vjp.missing == kComposite && !custom_function(op); }
+bool differentiates_by_body(const Op& op) {
+  return op.vjp.missing == kComposite && !custom_function(op) && !loop_function(op);
+}
 bool expands_nothing(const Op&) { return false; }
 
 std::optional<Fragment> trace(const Body& body, std::span<const TraceOperand> operands,

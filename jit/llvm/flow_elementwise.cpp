@@ -1,4 +1,6 @@
 // Elementwise steps of flows, copies and fills as loops over vectors of elements.
+#include <algorithm>
+
 #include "jit/llvm/flow_expression.h"
 #include "jit/llvm/flow_rows.h"
 
@@ -26,9 +28,7 @@ void store_all(const FlowRow& row, std::span<const FlowTensor> leaves,
 }  // namespace
 
 void emit_elementwise(const FlowRow& row) {
-  std::vector<FlowTensor> leaves;
-  add_leaves(row, leaves);
-  store_all(row, leaves, [&row](FlowExpression& expression) { return expression.reader(row); });
+  store_all(row, leaves_of(row), [&row](FlowExpression& expression) { return expression.reader(row); });
 }
 
 void emit_copy(const FlowRow& row) { emit_elementwise(row); }
@@ -43,6 +43,19 @@ void copy_elements(FlowEmitter& emit, const FlowTensor& from, const FlowTensor& 
       store_elements(emit, lines[0], index, rest, load_elements(emit, lines[1], index, rest));
     });
   });
+}
+
+void emit_join(const FlowRow& row) {
+  FlowEmitter& emit = row.emit;
+  llvm::IRBuilder<>& build = emit.build();
+  const auto dim = static_cast<std::size_t>(std::find(row.plan.dims.begin(), row.plan.dims.end(), true) -
+                                            row.plan.dims.begin());
+  FlowTensor part = row.result;
+  for (const FlowTensor& each : row.operands) {
+    part.sizes[dim] = each.sizes[dim];
+    copy_elements(emit, each, part);
+    part.offset = build.CreateAdd(part.offset, build.CreateMul(each.sizes[dim], part.strides[dim]));
+  }
 }
 
 void emit_fill(const FlowRow& row) {

@@ -271,6 +271,7 @@ void FlowEmitter::end_in(ExitId exit, llvm::BasicBlock* made) {
 }
 
 void FlowEmitter::write_exit(ExitId exit) {
+  called_.clear();
   llvm::Value* const values = field(kFlowValues, pointer_);
   std::size_t place = 0;
   for (const Operand& each : flow().exits[static_cast<std::size_t>(exit)].values) {

@@ -1,5 +1,7 @@
 #include "jit/llvm/flow_expression.h"
 
+#include <set>
+
 #include "jit/llvm/kernel_code.h"
 #include "jit/llvm/scalar_names.h"
 #include "tensor/ops/pointwise.h"
@@ -19,20 +21,60 @@ FlowTensor backwards(FlowEmitter& emit, FlowTensor x, const std::vector<bool>& d
   return x;
 }
 
-void add_leaves(const FlowTensor& x, std::vector<FlowTensor>& leaves) {
-  x.deferred ? add_leaves(*x.deferred, leaves) : leaves.push_back(x);
+namespace {
+
+// A step that is left to several readers has its leaves once.
+void add_leaves(const FlowRow& row, std::set<const FlowRow*>& seen, std::vector<FlowTensor>& leaves);
+
+void add_leaves(const FlowTensor& x, std::set<const FlowRow*>& seen, std::vector<FlowTensor>& leaves) {
+  if (!x.deferred) {
+    leaves.push_back(x);
+  } else if (seen.insert(x.deferred.get()).second) {
+    add_leaves(*x.deferred, seen, leaves);
+  }
 }
 
-void add_leaves(const FlowRow& row, std::vector<FlowTensor>& leaves) {
+void add_leaves(const FlowRow& row, std::set<const FlowRow*>& seen, std::vector<FlowTensor>& leaves) {
   if (row.plan.kind == FlowStepPlan::Kind::Copy) {
     const FlowTensor& from = row.operands.back();
-    return add_leaves(row.plan.dims.empty() ? from : backwards(row.emit, from, row.plan.dims), leaves);
+    return add_leaves(row.plan.dims.empty() ? from : backwards(row.emit, from, row.plan.dims), seen, leaves);
   }
-  for (const FlowTensor& each : row.operands) add_leaves(each, leaves);
+  for (const FlowTensor& each : row.operands) add_leaves(each, seen, leaves);
 }
 
+template <class T>
+std::vector<FlowTensor> all_leaves(const T& of) {
+  std::vector<FlowTensor> leaves;
+  std::set<const FlowRow*> seen;
+  add_leaves(of, seen, leaves);
+  return leaves;
+}
+
+}  // namespace
+
+std::vector<FlowTensor> leaves_of(const FlowTensor& x) { return all_leaves(x); }
+std::vector<FlowTensor> leaves_of(const FlowRow& row) { return all_leaves(row); }
+
 ElementsFn FlowExpression::reader(const FlowTensor& x, const Compute* compute) {
-  return x.deferred ? reader(*x.deferred) : reader(lines_[next_++], compute);
+  return x.deferred ? elements_once(*x.deferred) : reader(lines_[next_++], compute);
+}
+
+// Each time that the whole is computed, so are its parts.
+ElementsFn FlowExpression::anew(ElementsFn whole) {
+  return [this, whole = std::move(whole)](llvm::Value* index, llvm::Value* rest) {
+    computed_.clear();
+    return whole(index, rest);
+  };
+}
+
+// What a step gives, computed where the first of its readers asks.
+ElementsFn FlowExpression::elements_once(const FlowRow& row) {
+  if (!readers_.contains(&row)) readers_.emplace(&row, elements(row));
+  return [this, &row](llvm::Value* index, llvm::Value* rest) {
+    const auto known = computed_.find(&row);
+    if (known != computed_.end()) return known->second;
+    return computed_.emplace(&row, readers_.at(&row)(index, rest)).first->second;
+  };
 }
 
 // What is the same for all elements is made ready before the loop, as `compute` reads it.
@@ -48,7 +90,7 @@ ElementsFn FlowExpression::reader(FlowLine line, const Compute* compute) {
   return [same](llvm::Value*, llvm::Value*) { return same; };
 }
 
-ElementsFn FlowExpression::reader(const FlowRow& row) {
+ElementsFn FlowExpression::elements(const FlowRow& row) {
   if (row.plan.kind == FlowStepPlan::Kind::Pointwise) return application(row);
   const ElementsFn from = reader(row.operands.back(), nullptr);
   const DType dtype = row.result.dtype;

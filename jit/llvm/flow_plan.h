@@ -30,6 +30,7 @@ struct FlowStepPlan {
     Copy,       // elements of the last operand, converted; with `dims`: backwards along these
     Pick,       // elements of the first operand, a vector, at the places that the second one counts
     Fill,       // one number everywhere: `filled`, or the first operand
+    Join,       // the operands one after the other along the dimension in `dims`
     Push,       // the operand goes on the stack
     Pop,        // and comes off it
     Call,       // the kernel of the op
@@ -37,7 +38,7 @@ struct FlowStepPlan {
   Kind kind = Kind::Call;
   // Pointwise or Copy of operands without dimensions, whose result has none either; or Pop of such a result.
   bool of_elements = false;
-  // Its only reader computes the elements where it reads them, unless it is a call there.
+  // The one loop that reads it computes the elements where it reads them, unless it is a call there.
   bool deferred = false;
   NumberOp number{};
   // Op, arithmetic, parameters and the dtype of the result, of a step that writes that of its target; `index`

@@ -94,10 +94,8 @@ void combine_into(const FlowRow& row, llvm::Value* place, llvm::Value* count, Fl
 // Of one line, which is computed on the way.
 void emit_deferred_reduction(const FlowRow& row) {
   const FlowTensor& x = row.operands[0];
-  std::vector<FlowTensor> leaves;
-  add_leaves(x, leaves);
   FlowSpace space(row.emit, x.sizes);
-  for (const FlowTensor& each : leaves) space.add(each);
+  for (const FlowTensor& each : leaves_of(x)) space.add(each);
   space.each_line([&](llvm::Value* count, const std::vector<FlowLine>& lines) {
     FlowExpression expression(row.emit, lines);
     combine_into(row, row.emit.address(row.result), count, expression, expression.reader(x));

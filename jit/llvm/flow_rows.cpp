@@ -1,5 +1,8 @@
 #include "jit/llvm/flow_rows.h"
 
+#include <functional>
+#include <set>
+
 #include "jit/llvm/flow_row_limits.h"
 #include "jit/llvm/vector_types.h"
 
@@ -49,19 +52,33 @@ llvm::Value* is_in_order(FlowEmitter& emit, const FlowTensor& target, const Flow
   }
   return build.CreateOr(apart, is_same);
 }
-// The same of all that a step reads.
-llvm::Value* is_in_order(const FlowRow& row, const FlowTensor& target) {
-  llvm::IRBuilder<>& build = row.emit.build();
+// The step, and those that are left to it, each once.
+void each_row(const FlowRow& row, std::set<const FlowRow*>& seen,
+              const std::function<void(const FlowRow&)>& f) {
+  f(row);
+  for (const FlowTensor& each : row.operands)
+    if (each.deferred && seen.insert(each.deferred.get()).second) each_row(*each.deferred, seen, f);
+}
+
+// Does a condition hold of all that a step, with those that are left to it, reads in memory or registers?
+llvm::Value* all_read(const FlowRow& whole,
+                      const std::function<llvm::Value*(const FlowRow& row, const FlowTensor& x)>& condition) {
+  llvm::IRBuilder<>& build = whole.emit.build();
   llvm::Value* holds = build.getTrue();
-  const bool is_copy = row.plan.kind == FlowStepPlan::Kind::Copy;
-  for (std::size_t k = is_copy ? row.operands.size() - 1 : 0; k < row.operands.size(); ++k) {
-    const FlowTensor& each = row.operands[k];
-    llvm::Value* const alone = each.deferred           ? is_in_order(*each.deferred, target)
-                               : row.plan.dims.empty() ? is_in_order(row.emit, target, each)
-                                                       : is_apart(row.emit, target, each);
-    holds = build.CreateAnd(holds, alone);
-  }
+  std::set<const FlowRow*> seen;
+  each_row(whole, seen, [&](const FlowRow& row) {
+    const bool is_copy = row.plan.kind == FlowStepPlan::Kind::Copy;
+    for (std::size_t k = is_copy ? row.operands.size() - 1 : 0; k < row.operands.size(); ++k)
+      if (!row.operands[k].deferred) holds = build.CreateAnd(holds, condition(row, row.operands[k]));
+  });
   return holds;
+}
+
+// May `target` be written so of all that a step reads?
+llvm::Value* is_in_order(const FlowRow& row, const FlowTensor& target) {
+  return all_read(row, [&target](const FlowRow& of, const FlowTensor& x) {
+    return of.plan.dims.empty() ? is_in_order(of.emit, target, x) : is_apart(of.emit, target, x);
+  });
 }
 
 // Has each dimension of an operand the size of the result's, where it is not known to be 1?
@@ -80,17 +97,11 @@ llvm::Value* fills(FlowEmitter& emit, const FlowTensor& x, const std::vector<llv
   return holds;
 }
 
-llvm::Value* all_fill(const FlowRow& row, const std::vector<llvm::Value*>& sizes) {
-  llvm::IRBuilder<>& build = row.emit.build();
-  llvm::Value* holds = build.getTrue();
-  const bool is_copy = row.plan.kind == FlowStepPlan::Kind::Copy;
-  for (std::size_t k = is_copy ? row.operands.size() - 1 : 0; k < row.operands.size(); ++k) {
-    const FlowTensor& each = row.operands[k];
-    if (each.element != nullptr) continue;
-    holds = build.CreateAnd(
-        holds, each.deferred ? all_fill(*each.deferred, each.sizes) : fills(row.emit, each, sizes));
-  }
-  return holds;
+llvm::Value* all_fill(const FlowRow& row) {
+  return all_read(row, [](const FlowRow& of, const FlowTensor& x) -> llvm::Value* {
+    if (x.element != nullptr) return of.emit.build().getTrue();
+    return fills(of.emit, x, of.result.sizes);
+  });
 }
 
 llvm::Value* elements_fit(const FlowRow& row) {
@@ -103,6 +114,19 @@ llvm::Value* fill_fits(const FlowRow& row) {
   return emit.build().CreateICmpSLE(emit.count(row.result), emit.int_value(kMostRowElements));
 }
 
+// Is each operand as large as the result in all dimensions but the one along which they are joined?
+llvm::Value* join_fits(const FlowRow& row) {
+  llvm::Value* holds = fill_fits(row);
+  for (const FlowTensor& each : row.operands) {
+    if (each.element != nullptr) return nullptr;
+    std::vector<llvm::Value*> sizes = row.result.sizes;
+    for (std::size_t dim = 0; dim < sizes.size(); ++dim)
+      if (row.plan.dims[dim]) sizes[dim] = each.sizes[dim];
+    holds = row.emit.build().CreateAnd(holds, fills(row.emit, each, sizes));
+  }
+  return holds;
+}
+
 llvm::Value* pick_fits(const FlowRow& row) {
   const bool in_memory = row.operands[0].element == nullptr && row.operands[1].element == nullptr;
   return in_memory ? fill_fits(row) : nullptr;
@@ -111,7 +135,7 @@ llvm::Value* pick_fits(const FlowRow& row) {
 }  // namespace
 
 llvm::Value* leaves_fit(const FlowRow& row) {
-  return row.emit.build().CreateAnd(fill_fits(row), all_fill(row, row.result.sizes));
+  return row.emit.build().CreateAnd(fill_fits(row), all_fill(row));
 }
 
 llvm::Value* is_in_order(const FlowRow& row) {
@@ -129,6 +153,8 @@ llvm::Value* fits(const FlowRow& row) {
       return fill_fits(row);
     case FlowStepPlan::Kind::Pick:
       return pick_fits(row);
+    case FlowStepPlan::Kind::Join:
+      return join_fits(row);
     case FlowStepPlan::Kind::Reduce:
       return reduction_fits(row);
     case FlowStepPlan::Kind::Product:

@@ -31,6 +31,7 @@ void emit_product(const FlowRow& row);
 void emit_copy(const FlowRow& row);
 void emit_fill(const FlowRow& row);
 void emit_pick(const FlowRow& row);
+void emit_join(const FlowRow& row);
 // Of one dtype and equal sizes, which share no memory.
 void copy_elements(FlowEmitter& emit, const FlowTensor& from, const FlowTensor& to);
 

@@ -24,6 +24,8 @@ void emit_loop(const FlowRow& row) {
       return emit_fill(row);
     case FlowStepPlan::Kind::Pick:
       return emit_pick(row);
+    case FlowStepPlan::Kind::Join:
+      return emit_join(row);
     default:
       return emit_elementwise(row);
   }
@@ -147,14 +149,15 @@ void FlowEmitter::defer(const FlowStep& step, const FlowStepPlan& plan) {
   tensors_[static_cast<std::size_t>(id)] = std::move(made);
 }
 
-// The tensor, whose elements are computed now by calls if that was left to its reader.
+// The tensor, whose elements are computed now by calls if that was left to its readers.
 FlowTensor FlowEmitter::in_memory(const FlowTensor& x) {
   if (!x.deferred) return x;
+  if (const auto known = called_.find(x.deferred.get()); known != called_.end()) return known->second;
   const std::vector<llvm::Value*> slots{choose_slot(x.deferred->plan.memory[0])};
   emit_call(*x.deferred, slots);
   FlowTensor made = described(x.deferred->step.node.outputs[0]);
   made.base = slot_field(slots[0], 0, pointer_);
-  return made;
+  return called_.emplace(x.deferred.get(), made).first->second;
 }
 
 // Where the target shares memory with what is read, all is computed in memory apart and then copied.
@@ -189,6 +192,7 @@ void FlowEmitter::emit_in_memory(const FlowStep& step, const FlowStepPlan& plan)
     emit_loop(row);
   };
   const auto make_call = [&] {
+    called_.clear();
     emit_call(row, slots);
     if (!keeps_element) return;
     row.result.base = slot_field(slots[0], 0, pointer_);

@@ -172,6 +172,8 @@ class FlowEmitter {
   std::map<std::string, llvm::Value*> symbols_;
   std::vector<llvm::Value*> numbers_;  // by value
   std::vector<FlowTensor> tensors_;    // by value
+  // Steps that were left to their readers, and are computed by calls in what is made now.
+  std::map<const FlowRow*, FlowTensor> called_;
   std::vector<llvm::BasicBlock*> blocks_;
   std::vector<std::vector<llvm::PHINode*>> phis_;  // by block: the words of its parameters in order
   std::vector<Jump> jumps_;

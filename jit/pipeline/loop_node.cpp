@@ -1,22 +1,39 @@
 #include "jit/pipeline/loop_node.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
+#include <fmt/format.h>
+
+#include "jit/passes/run_recipe.h"
+#include "jit/runtime/loop_by_steps.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
-#include "tensor/tape/engine.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 #include "tensor/tape/op_node.h"
 #include "tensor/tape/recompute.h"
-#include "tensor/tape/saved.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
 
 using Wanted = std::vector<std::size_t>;  // inputs, one for each edge
+
+// Equal to the bit, where nans are equal to each other; or both absent.
+bool are_same(const Tensor& a, const Tensor& b) {
+  if (!a || !b) return static_cast<bool>(a) == static_cast<bool>(b);
+  if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
+  const HostView first(a, DType::F64), second(b, DType::F64);
+  const auto *x = first.as<double>(), *y = second.as<double>();
+  const auto count = static_cast<std::size_t>(a.numel().hint());
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::memcmp(x + i, y + i, sizeof *x) != 0 && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;
+  return true;
+}
 
 // Its outputs are those of the exit, its edges lead to the inputs that are wanted.
 class LoopNode final : public tape::Node {
@@ -48,7 +65,11 @@ class LoopNode final : public tape::Node {
   Tensors backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) override {
     if (kept_ == nullptr) throw freed_error();
     Tensors found = by_code(grads, sums);
-    if (found.empty()) found = op_by_op(grads, sums);
+    if (found.empty()) {
+      found = op_by_op(grads, sums);
+    } else if (verifies_passes()) {
+      verify(found, op_by_op(grads, sums));
+    }
     for (std::size_t e = 0; e < found.size(); ++e)
       if (!needs[e]) found[e] = Tensor();
     return found;
@@ -82,37 +103,26 @@ class LoopNode final : public tape::Node {
     return found;
   }
 
+  void verify(const Tensors& found, const Tensors& expected) const {
+    for (std::size_t e = 0; e < found.size(); ++e) {
+      if (are_same(found[e], expected[e])) continue;
+      throw InternalError(fmt::format(
+          "the gradient of input {} of the loop `{}` is another by its code than on the tape:\n{}",
+          wanted_[e], flow_->derivative().flow().name, to_string(flow_->derivative().flow())));
+    }
+  }
+
   // The loop once more from its inputs, recorded as the program would record it, and back through that.
   Tensors op_by_op(const Tensors& grads, const Tensors& sums) {
     std::vector<FlowValue> inputs = kept_->inputs;
     for (FlowValue& each : inputs)
-      if (each.tensor) each.tensor = tape::Saved(each.tensor).unpack(each.tensor.type());
-    for (std::size_t e = 0; e < wanted_.size(); ++e) tape::start_history(inputs[wanted_[e]].tensor, edges[e]);
-    const FlowResult again =
-        recorded(std::make_shared<const FlowGraph>(flow_->derivative().flow()))->run(inputs);
-    if (again.exit != exit_) throw InternalError("a loop ends in another way when it is run again");
-    std::vector<tape::Edge> roots;
-    Tensors arrived;
-    const auto begin = [&](const tape::Edge& edge, const Tensor& gradient) {
-      if (!gradient || !edge) return;
-      roots.push_back(edge);
-      arrived.push_back(gradient);
+      if (each.tensor) each.tensor = without_history(each.tensor);
+    const auto at_exit = [&](ExitId exit) {
+      if (exit != exit_) throw InternalError("a loop ends in another way when it is run again");
+      return grads;
     };
-    for (std::size_t e = 0; e < sums.size(); ++e) begin(edges[e], sums[e]);
-    for (std::size_t k = 0; k < grads.size(); ++k) {
-      const FlowOutput& output = outputs()[k];
-      const Tensor& made = output.value ? again.values[*output.value].tensor
-                                        : inputs[static_cast<std::size_t>(output.written)].tensor;
-      begin(tape::history(made), grads[k]);
-    }
-    const std::vector<tape::Edge> ends(edges.begin(), edges.end());
-    const std::vector<Tensor> found = tape::run({.roots = roots,
-                                                 .root_grads = arrived,
-                                                 .wanted = ends,
-                                                 .retain_graph = tape::recording,
-                                                 .create_graph = tape::recording,
-                                                 .ends = ends});
-    return {found.begin(), found.end()};
+    const std::vector<tape::Edge> histories(edges.begin(), edges.end());
+    return back_by_steps(flow_->derivative(), inputs, histories, at_exit, sums);
   }
 
   std::shared_ptr<DifferentiatedFlow> flow_;

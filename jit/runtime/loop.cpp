@@ -4,6 +4,7 @@
 
 #include "jit/flow/flow_graph.h"
 #include "jit/flow/number_value.h"
+#include "jit/runtime/loop_ops.h"
 #include "jit/runtime/ownership.h"
 #include "tensor/functions.h"
 #include "tensor/storage.h"
@@ -75,25 +76,6 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& a
 
 // ---- Running ----
 
-// A tensor with the same elements and a storage of its own. Its memory is the same until one is written.
-Tensor apart(const Tensor& x) {
-  if (!fills_memory(x)) return ops::clone(x);
-  return Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
-}
-
-std::vector<FlowValue> values_for(const LoopFunction& function, Inputs inputs) {
-  std::vector<FlowValue> values(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (function.flow->values[i].type.is_number) {
-      values[i].number = to_number(inputs[i]);
-    } else {
-      values[i].tensor = inputs[i].is_contiguous() ? inputs[i] : ops::clone(inputs[i]);
-    }
-  }
-  for (const std::size_t i : function.written) values[i].tensor = apart(values[i].tensor);
-  return values;
-}
-
 // What the flow gave, in memory that is a result's alone.
 Tensor as_result(const FlowValue& value) {
   if (!value.tensor) {
@@ -104,10 +86,8 @@ Tensor as_result(const FlowValue& value) {
   return is_plain ? value.tensor : ops::clone(value.tensor);
 }
 
-Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) {
-  const LoopFunction& function = loop(op).function;
-  const std::vector<FlowValue> values = values_for(function, inputs);
-  const FlowResult result = function.run->run(values);
+Tensors results_of(const LoopFunction& function, RunnableFlow& run, std::span<const FlowValue> values) {
+  const FlowResult result = run.run(values);
   if (std::find(function.done.begin(), function.done.end(), result.exit) == function.done.end()) {
     throw OpError(ErrorKind::Capture, "the loop " + function.flow->name + " is left: " +
                                           function.flow->exits[static_cast<std::size_t>(result.exit)].reason);
@@ -116,6 +96,27 @@ Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) {
   for (const std::size_t i : function.written) results.push_back(values[i].tensor);
   for (const std::size_t k : function.given) results.push_back(as_result(result.values[k]));
   return results;
+}
+
+Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) {
+  const LoopFunction& function = loop(op).function;
+  return results_of(function, *function.run, values_for(function, inputs));
+}
+
+// What the tape and transforms see: the ops of the loop, one by one.
+Tensors run_by_steps(const Op& op, Inputs inputs, const Attrs&) {
+  const LoopFunction& function = loop(op).function;
+  std::vector<FlowValue> values(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (function.flow->values[i].type.is_number) {
+      values[i].number = to_number(inputs[i]);
+    } else {
+      const std::vector<std::size_t>& written = function.written;
+      const bool is_written = std::find(written.begin(), written.end(), i) != written.end();
+      values[i].tensor = is_written || !inputs[i].is_contiguous() ? ops::clone(inputs[i]) : inputs[i];
+    }
+  }
+  return results_of(function, *by_steps(function.flow), values);
 }
 
 // Example by example, since each may take another way through the loop.
@@ -135,25 +136,44 @@ Tensors run_batched(const BatchArgs& args) {
   return stacked;
 }
 
-std::string signature_of(const LoopFunction& function) {
-  std::string text = function.name + "(";
-  for (std::size_t i = 0; i < function.flow->inputs.size(); ++i)
-    text += (i > 0 ? ", x" : "x") + std::to_string(i) + ": tensor";
-  return text + ")";
+// A tensor with the same elements and a storage of its own. Its memory is the same until one is written.
+Tensor apart(const Tensor& x) {
+  if (!fills_memory(x)) return ops::clone(x);
+  return Tensor::from_storage(Storage::create(x.storage()->buffer()), x.layout(), x.dtype());
 }
 
 }  // namespace
 
+std::vector<FlowValue> values_for(const LoopFunction& function, Inputs inputs) {
+  std::vector<FlowValue> values(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (function.flow->values[i].type.is_number) {
+      values[i].number = to_number(inputs[i]);
+    } else {
+      values[i].tensor = inputs[i].is_contiguous() ? inputs[i] : ops::clone(inputs[i]);
+    }
+  }
+  for (const std::size_t i : function.written) values[i].tensor = apart(values[i].tensor);
+  return values;
+}
+
+Signature signature_of_loop(const std::string& name, std::size_t inputs) {
+  std::string text = name + "(";
+  for (std::size_t i = 0; i < inputs; ++i) text += (i > 0 ? ", x" : "x") + std::to_string(i) + ": tensor";
+  return Signature::parse(text + ")");
+}
+
 std::shared_ptr<const Op> make_loop_op(LoopFunction function) {
-  constexpr std::string_view kNoDerivative = "the interpreter differentiates it by iterations";
-  Op row{.signature = Signature::parse(signature_of(function)),
+  constexpr std::string_view kNoForward = "the interpreter differentiates it by iterations";
+  Op row{.signature = signature_of_loop(function.name, function.flow->inputs.size()),
          .family = "loop",
          .documentation = "A loop of the program.",
          .example = "",
          .infer = infer,
+         .decompose = run_by_steps,
          .call = run_loop,
-         .vjp = Rule<VjpFn>::none(kNoDerivative),
-         .jvp = Rule<JvpFn>::none(kNoDerivative),
+         .vjp = Rule<VjpFn>::none(kComposite),
+         .jvp = Rule<JvpFn>::none(kNoForward),
          .batch = run_batched,
          .lowering = Lowering::Library,
          .effects = kMayFail,
@@ -165,14 +185,15 @@ std::shared_ptr<const Op> make_loop_op(LoopFunction function) {
 const LoopFunction* loop_function(const Op& op) { return op.call == run_loop ? &loop(op).function : nullptr; }
 
 std::shared_ptr<const Op> owner_of_loop(const Op& op) {
-  return op.call == run_loop ? loop(op).shared_from_this() : nullptr;
+  return op.call == run_loop ? loop(op).shared_from_this() : owner_of_loop_backward(op);
 }
 
 std::vector<const Op*> loop_ops(const Graph& graph) {
   std::vector<const Op*> found;
   for (const Node& node : graph.nodes) {
     const bool is_new = std::find(found.begin(), found.end(), node.op) == found.end();
-    if (!node.is_constant() && is_new && loop_function(*node.op) != nullptr) found.push_back(node.op);
+    if (node.is_constant() || !is_new) continue;
+    if (loop_function(*node.op) != nullptr || loop_backward(*node.op) != nullptr) found.push_back(node.op);
   }
   return found;
 }
@@ -188,11 +209,14 @@ bool is_same_flow(const FlowGraph& a, const FlowGraph& b) {
 bool is_same_loop(const Op& a, const Op& b) {
   const LoopFunction* const x = loop_function(a);
   const LoopFunction* const y = loop_function(b);
-  if (x == nullptr || y == nullptr) return false;
+  if (x == nullptr || y == nullptr) return is_same_loop_backward(a, b);
   return x->name == y->name && x->done == y->done && x->written == y->written && x->given == y->given &&
          (x->flow == y->flow || is_same_flow(*x->flow, *y->flow));
 }
 
-std::string loop_text(const Op& op) { return to_string(*loop_function(op)->flow); }
+std::string loop_text(const Op& op) {
+  const LoopFunction* const function = loop_function(op);
+  return function != nullptr ? to_string(*function->flow) : loop_backward_text(op);
+}
 
 }  // namespace kiln::jit

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "jit/trace/record.h"
+#include "tensor/tape/meta.h"
+#include "tensor/tape/record.h"
 
 namespace kiln::jit {
 
@@ -27,6 +29,13 @@ void Recorder::note_own(std::shared_ptr<const Op> op, Inputs operands, Inputs re
   types = own.infer(types, attrs);
   for (std::size_t k = 0; k < results.size(); ++k) give_sizes(results[k], types[k].sizes);
   note(std::move(node), results);
+  if (!tape::sees(results)) return;
+  remember_all(operands);
+  remember_all(results);
+  for (const Tensor& each : results) {
+    if (const tape::Edge edge = tape::history(each))
+      made_by_.try_emplace(edge.node.get(), ids_.at(each.impl()));
+  }
 }
 
 }  // namespace kiln::jit

@@ -3,6 +3,7 @@
 #include "tensor/error.h"
 #include "tensor/levels/level.h"
 #include "tensor/symbolic_run.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln {
 
@@ -93,6 +94,7 @@ Tensor innermost(const Tensor& x) {
 }
 
 void refuse_escaped(const Tensor& x) {
+  if (sparse::is_sparse(x)) sparse::refuse_reading(x);
   const std::string transform(transform_name(wrapper_of(x)->level));
   throw OpError(
       ErrorKind::Value,

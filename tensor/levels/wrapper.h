@@ -31,6 +31,8 @@ enum class LevelKind : std::uint8_t {
   Batch,
   Note,   // notes what a checkpointed function computes on tensors of the level below; has none of its own
   Trace,  // notes what is computed, or hears of it, and has no tensors of its own
+  Rows,   // no level: the tensor is a gradient by rows (tensor/tape/sparse_gradient.h): `value` has the rows,
+          // `tangent` says which
 };
 
 // Storage, layout and dtype of a wrapped tensor are those of `value`, for Batch those of one example: shape,

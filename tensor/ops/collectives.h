@@ -27,6 +27,12 @@ Attrs for_tangent(Attrs attrs);
 // Those that all rows have, for another row: process set, name and place.
 Attrs attrs_like(const Op& op, const Attrs& attrs);
 
+// The rules of rows for complex tensors: the same of their pairs. Throws OpError (DType) for reductions that
+// are no sums.
+Tensors of_pairs(const Op& op, Inputs inputs, const Attrs& attrs);
+// The same, where a tensor without dimensions is refused.
+Tensors rows_of_pairs(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // The batch behind the rows, which come first; and back.
 Tensor rows_first(const Tensor& batched);
 Tensor batch_first(const Tensor& by_rows);

@@ -1,8 +1,12 @@
 // The rows of a matrix that integers name, with one row that may not learn.
 #include <fmt/format.h>
 
+#include "tensor/levels/level.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
+#include "tensor/symbolic_run.h"
+#include "tensor/tape/mode.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln {
 namespace {
@@ -39,10 +43,44 @@ Tensor but_padding(const Tensor& values, const Tensor& index, Dim rows, const At
 }
 Tensor zero_like(const Tensor& x) { return ops::zeros(Dims{}, x.dtype(), x.device()); }
 
+// Transforms give whole gradients: `sparse` is about those that the tape leaves in leaves, or that `grads`
+// gives.
+bool gives_sparse(const Attrs& attrs) {
+  if (!attrs.get<bool>("sparse")) return false;
+  const levels::Level* level = levels::top;
+  while (level != nullptr && (level->kind() == LevelKind::Note || level->kind() == LevelKind::Trace))
+    level = level->below();
+  return level == nullptr;
+}
+
+// The rows of g, but for those of the padding.
+Tensor sparse_gradient(const Tensor& g, const Tensor& given, const TensorType& weight, const Attrs& attrs) {
+  if (SymbolicRun* run = SymbolicRun::current(); run != nullptr && run->stand_in() != nullptr) {
+    throw OpError(
+        ErrorKind::Capture,
+        "embedding: a sparse gradient has as many rows as there are different indices, so it is in no graph");
+  }
+  if (tape::recording) {
+    throw OpError(ErrorKind::Autograd, "embedding: a sparse gradient has no derivative of its own", {},
+                  "leave out sparse=true where create_graph is asked for");
+  }
+  levels::announce("a sparse gradient is made, with as many rows as there are different indices");
+  Tensor index = ops::reshape(given, Dims{given.numel()});
+  Tensor rows = ops::reshape(g, Dims{given.numel(), weight.sizes[1]});
+  if (const auto* padding = attrs.find<Dim>("padding_idx")) {
+    const Dim row = *padding < 0 ? *padding + weight.sizes[0] : *padding;
+    const Tensor kept = apply_one(op("ne"), {index, Tensor::number(row.hint())});
+    index = ops::index(index, Tensors{kept});
+    rows = ops::index(rows, Tensors{kept});
+  }
+  return sparse::from_rows(index, rows, Dims{weight.sizes[0].hint(), weight.sizes[1].hint()});
+}
+
 Tensors embedding_vjp(const VjpArgs& args) {
   const TensorType& weight = args.input_types[1];
   const Tensor& index = args.inputs[0];
   const Tensor& g = args.grads[0];
+  if (gives_sparse(args.attrs)) return {{}, sparse_gradient(g, index, weight, args.attrs)};
   const Tensor rows = but_padding(g, index, weight.sizes[0], args.attrs, zero_like(g));
   const Tensor zeros = ops::zeros(weight.sizes, weight.dtype, weight.device);
   return {{},
@@ -76,10 +114,13 @@ Tensors embedding_batch(const BatchArgs& args) {
 
 void add_embedding_ops(OpTable& table) {
   table.add(
-      {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none)"),
+      {.signature = Signature::parse("embedding(input: tensor, weight: tensor, padding_idx: int? = none, "
+                                     "sparse: bool = false)"),
        .family = "index",
-       .documentation = "The rows of `weight` that integers name. The row `padding_idx` is a constant: it "
-                        "gets no gradient.",
+       .documentation =
+           "The rows of `weight` that integers name. The row `padding_idx` is a constant: it "
+           "gets no gradient. With `sparse` the gradient of `weight` has the rows that were asked for "
+           "and no others: `weight.grad.indices()` and `weight.grad.values()`.",
        .example = ">>> embedding(tensor([1, 0]), tensor([[1, 2], [3, 4]])).tolist()\n[[3, 4], [1, 2]]",
        .infer = embedding_infer,
        .vjp = embedding_vjp,
@@ -88,7 +129,8 @@ void add_embedding_ops(OpTable& table) {
        .saves = saves_input(0),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = onnx_rules::embedding});
+       .onnx = onnx_rules::embedding,
+       .complex = ComplexRule::parts_beside(1U << 0)});
 }
 
 Tensor ops::embedding(const Tensor& index, const Tensor& weight) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
 
@@ -219,20 +220,32 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
           .onnx = onnx};
 }
 
+Op with_parts(Op row, BodyFn complex) {
+  row.complex = complex;
+  return row;
+}
+
 void add_floats(OpTable& table) {
-  table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
-                       "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
-                       sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw));
-  table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
-                       "Numbers from the normal distribution with mean 0 and variance 1.",
-                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, sized_batch, lowering::Draw{unit_normal},
-                       0, onnx_rules::draw));
-  table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                       "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
-                       like_infer, like_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw));
-  table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                       "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
-                       like_infer, like_batch, lowering::Draw{unit_normal}, 0, onnx_rules::draw));
+  table.add(
+      with_parts(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                            "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
+                            sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw),
+                 complex_rules::uniform_parts));
+  table.add(with_parts(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                                  "Numbers from the normal distribution with mean 0 and variance 1.",
+                                  ">>> randn(2, 3).shape\n(2, 3)", sized_infer, sized_batch,
+                                  lowering::Draw{unit_normal}, 0, onnx_rules::draw),
+                       complex_rules::normal_parts));
+  table.add(
+      with_parts(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                            "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
+                            like_infer, like_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw),
+                 complex_rules::uniform_parts));
+  table.add(
+      with_parts(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                            "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
+                            like_infer, like_batch, lowering::Draw{unit_normal}, 0, onnx_rules::draw),
+                 complex_rules::normal_parts));
   table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
                        "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
                        "`uniform_` fills `x`.",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/autocast.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
@@ -10,6 +11,7 @@
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
 #include "tensor/tape/node_index.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln::tape {
 namespace {
@@ -228,6 +230,8 @@ class Engine {
     Tensor& sum = stop.grads[output];
     if (!sum) {
       sum = std::move(grad);
+    } else if (sparse::is_sparse(sum) || sparse::is_sparse(grad)) {
+      sum = sparse::add(sum, grad);
     } else if (!walk_.create_graph && is_own(sum)) {
       ops::add_(sum, grad);
     } else {
@@ -269,7 +273,13 @@ class Engine {
     if (!walk_.into_leaves) return;
     for (const auto& [output, slot] : node.hooks->retained) {
       if (!grads[output]) continue;
-      slot->grad = slot->grad ? slot->grad + grads[output] : grads[output];
+      if (!slot->grad) {
+        slot->grad = grads[output];
+      } else if (sparse::is_sparse(slot->grad) || sparse::is_sparse(grads[output])) {
+        slot->grad = sparse::add(slot->grad, grads[output]);
+      } else {
+        slot->grad = slot->grad + grads[output];
+      }
     }
   }
 
@@ -280,6 +290,13 @@ class Engine {
                                            " in place of one of type " + to_string(type));
   }
 
+  // Rules are written over whole gradients.
+  [[noreturn]] static void refuse_sparse(const Node& node, const Tensor& grad) {
+    throw OpError(ErrorKind::Autograd,
+                  sparse::describe(grad) + " reached " + node.name() + ", and can only be that of a leaf", {},
+                  "give `embedding` the weight itself, or leave out sparse=true");
+  }
+
   // Gradients of the node's inputs; empty when none is needed.
   Tensors differentiate(Node& node, SmallVector<Tensor, 1>& grads) {
     const SmallVector<bool, 8> needs = needs_of(node);
@@ -287,13 +304,17 @@ class Engine {
     if (node.wants_zeros()) {
       const levels::Gathering gathering(node);
       for (std::size_t i = 0; i < grads.size(); ++i) {
-        if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
+        if (!grads[i] && is_differentiable(node.output_types[i].dtype))
+          grads[i] = zeros_of(node.output_types[i]);
       }
+    }
+    for (const Tensor& each : grads) {
+      if (each && sparse::is_sparse(each)) refuse_sparse(node, each);
     }
     if (!walk_.retain_graph) node.expect_release();
     levels::announce_derivative(&node);
-    Tensors inputs = node.has_several_steps() ? node.backward_onto(take(grads), take_sums(node, needs), needs)
-                                              : node.backward(grads, needs);
+    Tensors inputs =
+        node.has_several_steps() ? run_steps(node, take(grads), needs) : node.backward(grads, needs);
     levels::announce_derivative(nullptr);
     if (inputs.size() != node.edges.size()) {
       throw InternalError(node.name() + " returned " + std::to_string(inputs.size()) + " gradients for " +
@@ -307,6 +328,23 @@ class Engine {
     Tensors taken;
     for (Tensor& each : grads) taken.push_back(std::move(each));
     return taken;
+  }
+
+  // A sum that is sparse goes in as the matrix that it becomes where the node adds to it, and stays as it was
+  // where the node does not.
+  Tensors run_steps(Node& node, Tensors grads, std::span<const bool> needs) {
+    Tensors sums = take_sums(node, needs);
+    Tensors dense(sums.size()), before(sums.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (!sums[i] || !sparse::is_sparse(sums[i])) continue;
+      before[i] = sums[i];
+      sums[i] = dense[i] = sparse::to_dense(sums[i]);
+    }
+    Tensors inputs = node.backward_onto(std::move(grads), std::move(sums), needs);
+    for (std::size_t i = 0; i < std::min(inputs.size(), before.size()); ++i) {
+      if (before[i] && inputs[i] && inputs[i].is_same(dense[i])) inputs[i] = before[i];
+    }
+    return inputs;
   }
 
   // What has arrived at the inputs.
@@ -349,6 +387,7 @@ class Engine {
 
 std::vector<Tensor> run(const Walk& walk) {
   const BackwardSpan span;
+  const autocast::Off off;
   return Engine(walk).run();
 }
 

@@ -5,6 +5,7 @@
 #include "tensor/tape/linked.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln::tape {
 namespace {
@@ -17,6 +18,7 @@ bool is_captured() { return levels::top != nullptr && levels::top->notes_plain()
 // A gradient as the leaf's own: not an alias of another leaf's, dense, and not a small part of a large
 // buffer.
 Tensor own(const Tensor& grad) {
+  if (sparse::is_sparse(grad)) return grad.impl()->ref_count() == 1 ? grad : sparse::share(grad);
   const bool fills =
       static_cast<std::size_t>(grad.numel().hint()) * size_of(grad.dtype()) == grad.storage()->bytes();
   if (!grad.is_contiguous()) return ops::contiguous(grad);
@@ -42,6 +44,8 @@ void LeafNode::add_to_gradient(const Tensor& x, const Tensor& grad, bool record)
   Tensor& sum = meta_of(x)->grad;
   if (!sum) {
     sum = own(grad);
+  } else if (sparse::is_sparse(sum) || sparse::is_sparse(grad)) {
+    sum = sparse::add(sum, grad);
   } else if (record || requires_grad(sum) || has_overlap(sum.layout())) {
     sum = sum + grad;
   } else {
@@ -58,7 +62,7 @@ void LeafNode::accumulate(const Tensor& grad, bool record) {
                                            " reached a leaf that is a " + to_string(x.type()) +
                                            " by now: its shape was changed after it was used");
   }
-  if (levels::wrapper_of(grad) != nullptr &&
+  if (levels::wrapper_of(grad) != nullptr && !sparse::is_sparse(grad) &&
       (levels::wrapper_of(x) == nullptr || levels::wrapper_of(x)->level != levels::wrapper_of(grad)->level)) {
     throw OpError(ErrorKind::Autograd,
                   "backward: the gradient of this " + to_string(x.type()) +

@@ -115,6 +115,27 @@ TEST_CASE("a variable may begin as another kind of value") {
       20);
 }
 
+TEST_CASE("sizes that ways write differently and that are equal then are one size") {
+  const auto left = [](const std::string& text) {
+    check_same(text, 15);
+    return run_main(text, true).left_because;
+  };
+  CHECK(left("fn main() { w = arange(7, dtype=f64); p = arange(6, dtype=f64); s = zeros(6, dtype=f64)\n"
+             "for i in range(20) { b = w[1:] * i if i % 3 > 0 else zeros_like(p); s = s + b }\nreturn s }") ==
+        "the loop is done");
+  CHECK(left("fn main() { x = ones(3, 8); y = ones(12); z = ones(5); s = 0.0\n"
+             "for i in range(20) { a = y[4:] if i % 3 > 0 else x[0]; b = z[:4] if i % 2 > 0 else y[8:]\n"
+             "s += (a * i).sum().item() + (b - i).sum().item() }\nreturn s }") == "the loop is done");
+  CHECK(left("fn main() { a = ones(5); n = a.size(0); s = zeros(n)\n"
+             "for i in range(20) { s = zeros(n) + i if i % 3 == 0 else s + a }\nreturn s, n }") ==
+        "the loop is done");
+  const Shown varies = run_main(
+      "fn main() { a = ones(5, 4); m = 4; s = a[0]\n"
+      "for i in range(20) { s = zeros(m) + i if i % 3 == 0 else s + a[i % 5]; m = m + 0 }\nreturn s, m }",
+      true);
+  CHECK(varies.left_because.find("`s` is f32[") == 0);
+}
+
 TEST_CASE("functions of the program are part of the loop that calls them") {
   check_same(
       "fn half(x) { if x > 1 { return x / 2 }; return x }\n"

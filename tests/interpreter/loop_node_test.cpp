@@ -1,5 +1,6 @@
 // Loops that are one node of a captured graph.
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <string>
 
 #include "interpreter/interpreter.h"
@@ -57,6 +58,73 @@ TEST_CASE("what a loop writes is written when the graph has run", "[interp][loop
       "x.tolist(), y.tolist() }\n");
   CHECK(program.value_of("after(f) == after(eager(fill))") == "true");
   CHECK(program.value_of("compile_info(f).graphs") == "1");
+}
+
+TEST_CASE("one entry holds a loop for all numbers of iterations", "[interp][loop]") {
+  Program program(
+      "fn walk(x, n) { z = x * 2; for i in range(1, n) { z[i] = z[i - 1] * 0.5 + x[i] }; return z.sum() }\n"
+      "x = arange(200, dtype=f64).sin(); f = jit(walk)\n");
+  CHECK(program.value_of("[f(x, n).item() == eager(walk)(x, n).item() for n in [100, 90, 200, 66, 130]]") ==
+        "[true, true, true, true, true]");
+  CHECK(program.value_of("compile_info(f).entries") == "2");
+}
+
+TEST_CASE("the reason is told for which a loop is no node", "[interp][loop]") {
+  Program program(
+      "fn few(x) {\n"
+      "  for i in range(5) { x = x * 2 }\n"
+      "  return x\n"
+      "}\n"
+      "f = jit(few); f(ones(3))\n");
+  CHECK(program.value_of("'loop at <test>:2 is no node of its graph: it goes round 5 times' in why(f)") ==
+        "true");
+}
+
+namespace {
+
+class WithGradients {
+ public:
+  WithGradients() { ::setenv("KILN_LOOP_GRADIENTS", "1", 1); }
+  ~WithGradients() { ::unsetenv("KILN_LOOP_GRADIENTS"); }
+  WithGradients(const WithGradients&) = delete;
+  WithGradients& operator=(const WithGradients&) = delete;
+};
+
+constexpr const char* kTraining =
+    "fn loss(w, u) {\n"
+    "  x = w * 1\n"
+    "  for i in range(1, 70) { x[i] = x[i - 1] * u[i] + w[i] }\n"
+    "  return (x * x).sum()\n"
+    "}\n"
+    "u = arange(70, dtype=f64).cos() * 0.5\n"
+    "fn step(f) {\n"
+    "  w = arange(70, dtype=f64).sin().requires_grad_()\n"
+    "  y = f(w, u)\n"
+    "  y.backward()\n"
+    "  return y.item(), w.grad.tolist()\n"
+    "}\n";
+
+}  // namespace
+
+TEST_CASE("a training step with a loop is one joint graph", "[interp][loop]") {
+  const WithGradients environment;
+  Program program(kTraining);
+  CHECK(program.value_of("[o for o in graph(loss, arange(70, dtype=f64).sin().requires_grad_(), u, "
+                         "stage='joint').ops() if o.startswith('loop')]") == "['loop', 'loop_backward']");
+  program.value_of("f = jit(loss); a = [step(f) for _ in range(3)]");
+  CHECK(program.value_of("a == [step(eager(loss))] * 3") == "true");
+  CHECK(program.value_of("(compile_info(f).graphs, compile_info(f).breaks, compile_info(f).hits)") ==
+        "(1, [], 2)");
+}
+
+TEST_CASE("a loop within a step that goes back itself", "[interp][loop]") {
+  const WithGradients environment;
+  Program program(std::string(kTraining) +
+                  "fn whole(w) { l = loss(w, u); g = grads(l, [w])[0]; return l, g }\n"
+                  "fn tried(f) { w = arange(70, dtype=f64).sin().requires_grad_(); l, g = f(w); "
+                  "return l.item(), g.tolist() }\n"
+                  "f = jit(whole)\n");
+  CHECK(program.value_of("[tried(f) == tried(eager(whole)) for _ in range(3)]") == "[true, true, true]");
 }
 
 }  // namespace kiln::interp

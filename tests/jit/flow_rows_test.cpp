@@ -6,6 +6,7 @@
 #include <random>
 
 #include "jit/cpu/compiler.h"
+#include "jit/cpu/flow_plan.h"
 #include "tests/jit/flow_graphs.h"
 
 using namespace kiln;
@@ -38,8 +39,10 @@ class Both {
     REQUIRE(find_fault(builder.flow) == "");
     compiled_ = compile_flow(builder.made());
     REQUIRE(compiled_.reason == "");
-    oracle_ = evaluated(builder.made());
+    flow_ = builder.made();
+    oracle_ = evaluated(flow_);
   }
+  const FlowGraph& flow() const { return *flow_; }
 
   // Runs both on memory of their own: exits, their values and what was written must agree.
   void compare(const std::vector<Tensor>& inputs) const {
@@ -73,6 +76,7 @@ class Both {
   }
 
   std::string text_;
+  std::shared_ptr<const FlowGraph> flow_;
   CompiledFlow compiled_;
   std::unique_ptr<RunnableFlow> oracle_;
 };
@@ -96,6 +100,17 @@ Both block_of(const std::vector<Given>& inputs, const Body& body) {
   for (const ValueId each : body(b, ids)) values.push_back(of(each));
   b.leave(b.exit("done", values));
   return Both(b);
+}
+
+// Are these results computed in the loops of their readers?
+void check_deferred(const FlowGraph& flow, const Ids& made, bool wanted) {
+  const FlowPlan plan = plan_flow(flow, InputMemory::Apart);
+  for (const ValueId id : made) {
+    for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
+      for (std::size_t k = 0; k < flow.blocks[b].steps.size(); ++k)
+        if (flow.blocks[b].steps[k].node.outputs[0] == id) CHECK(plan.steps[b][k].deferred == wanted);
+    }
+  }
 }
 
 ValueId transposed(FlowBuilder& b, ValueId x) {
@@ -330,6 +345,60 @@ TEST_CASE("results that are read once are computed by their readers", "[jit][flo
         });
     for (const std::int64_t n : {1, 2, 16, 33, 100, 5000})
       both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2), any_of({2, n}, dtype, 3)});
+  }
+}
+
+TEST_CASE("results that one loop reads several times are computed in it once", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F64, DType::F16, DType::I32}) {
+    std::vector<ValueId> left_to_readers, in_memory;
+    const Both both = block_of({{dtype, {kN}}, {dtype, {kN}}}, [&](FlowBuilder& b, const Ids& in) {
+      const auto apply = [&](const char* op, ValueId x, ValueId y) { return b.step(op, {of(x), of(y)}); };
+      const ValueId middle = apply("mul", in[0], in[1]);
+      const ValueId one = apply("sub", in[0], middle), other = apply("sub", middle, in[1]);
+      const ValueId sides = apply("add", apply("mul", one, other), middle);
+      const ValueId shared = apply("add", in[0], in[1]);
+      const ValueId square = apply("mul", shared, shared);
+      const ValueId scaled = b.step("sum", {of(apply("mul", shared, in[0]))});
+      ValueId most = apply("sub", in[0], in[1]);
+      for (int k = 0; k < 40; ++k) most = apply("maximum", b.step("neg", {of(most)}), most);
+      const ValueId total = b.step("sum", {of(most)});
+      const ValueId negative = b.step("neg", {of(in[0])});
+      b.write("add", {of(in[0]), of(apply("mul", negative, apply("sub", negative, in[1])))});
+      const ValueId before = slice(b, in[1], 0, 0, kN - 1), after = slice(b, in[1], 0, 1, kN);
+      const ValueId moved = apply("mul", before, before);
+      b.write("add", {of(after), of(apply("sub", moved, b.step("neg", {of(moved)})))});
+      left_to_readers = {middle, one, other, most, negative, moved};
+      in_memory = {sides, shared, square};
+      return Ids{sides, square, scaled, total};
+    });
+    for (const std::int64_t n : {1, 2, 16, 33, 100, 40000})
+      both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2)});
+    check_deferred(both.flow(), left_to_readers, true);
+    check_deferred(both.flow(), in_memory, false);
+  }
+}
+
+TEST_CASE("means and the like, and joined tensors, are loops in a flow", "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F64, DType::F32, DType::BF16}) {
+    const Both both = block_of(
+        {{dtype, {kM, kN}}, {dtype, {kK, kN}}, {dtype, {kM, 1}}}, [&](FlowBuilder& b, const Ids& in) {
+          const Dims last{-1};
+          const ValueId mean = b.step("mean", {of(in[0])});
+          const ValueId means = b.step("mean", {of(in[0])}, {{"dim", last}, {"keepdim", true}});
+          const ValueId turned = b.step("mean", {of(transposed(b, in[0]))}, {{"dim", last}});
+          const ValueId is_less = b.step("lt", {of(in[0]), of_int(0)});
+          const ValueId any = b.step("any", {of(is_less)}, {{"dim", last}});
+          const ValueId all = b.step("all", {of(is_less)});
+          const ValueId count = b.step("count_nonzero", {of(in[0])});
+          const ValueId rows = b.step("cat", {of(in[0]), of(in[1]), of(in[0])}, {{"dim", Dim(0)}});
+          const ValueId columns =
+              b.step("cat", {of(in[2]), of(in[0]), of(slice(b, in[0], 1, 1, kN, 2))}, {{"dim", Dim(-1)}});
+          const ValueId sides =
+              b.step("cat", {of(transposed(b, in[0])), of(transposed(b, in[2]))}, {{"dim", Dim(0)}});
+          return Ids{mean, means, turned, any, all, count, rows, columns, sides};
+        });
+    for (const std::int64_t n : {1, 2, 16, 33, 4000})
+      both.compare({any_of({3, n}, dtype, 1), any_of({2, n}, dtype, 2), any_of({3, 1}, dtype, 3)});
   }
 }
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #include "interpreter/capture/flow/reader.h"
+#include "jit/graph/loop.h"
 #include "jit/graph/trace.h"
 #include "tensor/autograd.h"
 
@@ -16,9 +15,7 @@ namespace {
 
 constexpr int kMostReadings = 100;  // each finds something that the next one begins with
 
-LoopReading refused(Vm& vm, const Loop& loop, std::string reason) {
-  return {nullptr, std::move(reason), vm.frame()->code->span(loop.top)};
-}
+LoopReading refused(std::string reason, int line = 0) { return {nullptr, std::move(reason), line}; }
 
 bool draws(const jit::FlowGraph& flow) {
   const auto draws_in = [](const jit::FlowBlock& block) {
@@ -50,36 +47,28 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-// Do loops that record gradients become machine code? Of a hundred random programs one still gets a wrong
-// gradient by it, so a program has to ask.
-static bool differentiates_loops() {
-  const char* const value = std::getenv("KILN_LOOP_GRADIENTS");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
-  if (levels::top != nullptr) return refused(vm, loop, "the loop runs under a transform");
-  if (vm.watcher() != nullptr) return refused(vm, loop, "each instruction is watched");
+  if (levels::top != nullptr) return refused("the loop runs under a transform");
+  if (vm.watcher() != nullptr) return refused("each instruction is watched");
   const jit::NoLevels apart;
   auto flow = std::make_unique<LoopFlow>();
   FlowSources inputs(*flow);
   FlowKnowledge knowledge;
   for (int k = 0; k < kMostReadings; ++k) {
+    FlowReader reader(vm, loop, *flow, inputs, knowledge);
     try {
-      FlowReader reader(vm, loop, *flow, inputs, knowledge);
       if (!reader.read()) continue;
-      if (flow->is_differentiated() && !(in_place && differentiates_loops()))
-        return refused(vm, loop, "gradients are recorded");
-      if (draws(*flow->graph) && !in_place) return refused(vm, loop, "random numbers are drawn");
-      if (!reader.goes_round()) return refused(vm, loop, reader.first_reason());
-      return {std::move(flow), {}, {}};
     } catch (const ReadAgain&) {
       continue;
     } catch (const Unsupported& unsupported) {
-      return refused(vm, loop, unsupported.reason);
+      return refused(unsupported.reason, reader.line());
     }
+    if (flow->is_differentiated() && !jit::differentiates_loops()) return refused("gradients are recorded");
+    if (draws(*flow->graph) && !in_place) return refused("random numbers are drawn");
+    if (!reader.goes_round()) return refused(reader.first_reason(), reader.line_of_first_reason());
+    return {std::move(flow), {}, 0};
   }
-  return refused(vm, loop, "the loop is too intricate");
+  return refused("the loop is too intricate");
 }
 
 }  // namespace kiln::interp::capture

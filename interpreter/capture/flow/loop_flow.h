@@ -81,12 +81,11 @@ struct LoopFlow {
 
 struct LoopReading {
   std::unique_ptr<LoopFlow> flow;  // null: `reason`
-  std::string reason;              // "`words` is a list that the loop changes", with the line where that is
-  lang::Span span{};
+  std::string reason;              // "`words` is a list that the loop changes"
+  int line = 0;                    // where that is; 0: the loop as a whole
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
-// and nothing is changed. One that records gradients or draws random numbers is refused unless it will run
-// `in_place` of the loop, and be differentiated.
+// and nothing is changed. One that draws random numbers is refused unless it will run `in_place` of the loop.
 LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false);
 
 }  // namespace kiln::interp::capture

@@ -123,7 +123,7 @@ bool FlowReader::fits(FlowState known, const FlowState& state) {
     if (same_item(*a[k], *b[k])) continue;
     const FlowItem x = forced(*a[k]), y = forced(*b[k]);
     if (!x.is(FlowItem::Kind::Tensor) || notes_.type_of(x) == notes_.type_of(y)) continue;
-    expect_numbers(x.tensor.sizes(), y.tensor.sizes());
+    expect_equal_sizes(x.tensor.sizes(), y.tensor.sizes());
     misfit_ = fmt::format("`{}` is {} on one way and {} on another", name_of_leaf(state, k), text_of(y),
                           text_of(x));
     return false;
@@ -131,15 +131,13 @@ bool FlowReader::fits(FlowState known, const FlowState& state) {
   return true;
 }
 
-// Where one way has a number and the other one the symbol of a size that is this number now, the size is the
-// number in all runs of the flow.
-void FlowReader::expect_numbers(const Dims& one, const Dims& other) {
-  for (std::size_t d = 0; d < one.size(); ++d) {
-    const bool is_number = one[d].is_known();
-    if (is_number == other[d].is_known()) continue;
-    const std::int64_t number = (is_number ? one : other)[d].known();
-    if (inputs_.fixes_size(is_number ? other[d] : one[d], number)) throw ReadAgain{};
-  }
+// Sizes that two ways write differently, and that are equal now, are so in all runs of the flow, as far as
+// they follow from inputs.
+void FlowReader::expect_equal_sizes(const Dims& one, const Dims& other) {
+  bool is_new = false;
+  for (std::size_t d = 0; d < one.size(); ++d)
+    is_new = is_new || inputs_.sizes().make_equal(one[d], other[d]);
+  if (is_new) throw ReadAgain{};
 }
 
 // What the place's instruction begins with: values that all ways agree in, and parameters.

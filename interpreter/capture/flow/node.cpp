@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "interpreter/capture/flow/place.h"
 
 namespace kiln::interp::capture {
@@ -49,15 +51,19 @@ bool has_many_elements(const jit::FlowGraph& flow) {
 
 }  // namespace
 
-bool is_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
-                     const FlowPlace* place) {
-  if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return true;
+void expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
+                         const FlowPlace* place, bool varies) {
+  if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return;
   const std::size_t step = loop.end - 1;
-  if (frame.code->opcode_at(step) != Opcode::NextFor) return false;
   const Value* const state = frame.base + frame.code->instructions[step].a;
-  if (!state->is(Tag::Int) || state[1].as_int() < kMostUnrolled) return false;
-  const bool is_short = state[1].as_int() < kMostNodes / std::max<std::int64_t>(count_ops(flow), 1);
-  return !is_short || !has_many_elements(flow);
+  if (frame.code->opcode_at(step) != Opcode::NextFor || !state->is(Tag::Int))
+    throw NoNode{"it goes over no range and asks for no element, and is unrolled"};
+  const std::int64_t count = state[1].as_int() + 1;
+  if (!varies && count <= kMostUnrolled)
+    throw NoNode{fmt::format("it goes round {} times, and up to {} are unrolled", count, kMostUnrolled)};
+  const std::int64_t ops = std::max<std::int64_t>(count_ops(flow), 1);
+  if (count <= kMostNodes / ops && has_many_elements(flow))
+    throw NoNode{"its iterations are few ops on many elements, and are unrolled"};
 }
 
 namespace {
@@ -106,49 +112,63 @@ std::vector<std::vector<jit::ExitId>> ways_out(const LoopFlow& loop, const Loop&
 
 namespace {
 
-bool is_followed(const Source& source) {
+// Why what is read there is not followed; empty where it is.
+std::string why_not(const Source& source) {
   using Kind = Source::Kind;
   constexpr Kind kFollowed[] = {Kind::Register, Kind::FrameFunction, Kind::Constant, Kind::Slot,
                                 Kind::Capture,  Kind::Cell,          Kind::Item,     Kind::Field};
-  return std::find(std::begin(kFollowed), std::end(kFollowed), source.kind) != std::end(kFollowed);
+  if (std::find(std::begin(kFollowed), std::end(kFollowed), source.kind) != std::end(kFollowed)) return "";
+  const bool is_iterator = source.kind == Kind::Part;
+  return is_iterator ? "it goes over an iterator" : "it reads `" + source.text + "`, which is not followed";
 }
 
 // What a guard says is said by those of what was read, or can be.
-bool is_followed(const Guard& guard) {
+std::string why_not(const Guard& guard, const LoopFlow& loop) {
   using Kind = Guard::Kind;
   constexpr Kind kFollowed[] = {Kind::Equal, Kind::Identical, Kind::Same,   Kind::Tag,
                                 Kind::Code,  Kind::Length,    Kind::Struct, Kind::Tensor};
-  return std::find(std::begin(kFollowed), std::end(kFollowed), guard.kind) != std::end(kFollowed);
+  if (std::find(std::begin(kFollowed), std::end(kFollowed), guard.kind) != std::end(kFollowed)) return "";
+  return "it depends on what is not followed: " + guard.text(loop.sources, loop.exprs);
 }
 
 // Numbers that the loop gives are registers.
-bool is_followed(const Held& held, const std::vector<jit::Operand>& values, const jit::FlowGraph& flow,
-                 bool in_tuple) {
-  if (held.kind == Held::Kind::Tuple)
-    return std::all_of(held.parts.begin(), held.parts.end(),
-                       [&](const Held& part) { return is_followed(part, values, flow, true); });
-  if (held.kind == Held::Kind::Source) return !in_tuple;
-  if (held.kind == Held::Kind::Constant) return true;
-  if (held.kind != Held::Kind::Value) return false;
-  const jit::Operand& value = values[static_cast<std::size_t>(held.number)];
-  return value.is_value() && !(in_tuple && flow.type(value.value).is_number);
+std::string why_not(const Held& held, const std::vector<jit::Operand>& values, const jit::FlowGraph& flow,
+                    bool in_tuple) {
+  switch (held.kind) {
+    case Held::Kind::Constant:
+      return "";
+    case Held::Kind::Source:
+      return in_tuple ? "a tuple that it gives holds what it was given" : "";
+    case Held::Kind::Tuple:
+      for (const Held& part : held.parts)
+        if (std::string reason = why_not(part, values, flow, true); !reason.empty()) return reason;
+      return "";
+    case Held::Kind::Value: {
+      const jit::Operand& value = values[static_cast<std::size_t>(held.number)];
+      if (!value.is_value()) return "a number that it gives is a size";
+      return in_tuple && flow.type(value.value).is_number ? "a tuple that it gives holds a number" : "";
+    }
+    default:
+      return "a range, slice or iterator that it made is used behind it";
+  }
+}
+
+void expect(const std::string& reason) {
+  if (!reason.empty()) throw NoNode{reason};
 }
 
 }  // namespace
 
-bool may_be_followed(const LoopFlow& loop, jit::ExitId exit) {
+void expect_followed(const LoopFlow& loop, jit::ExitId exit) {
   for (std::size_t id = 0; id < loop.sources.size(); ++id)
-    if (!is_followed(loop.sources[static_cast<SourceId>(id)])) return false;
-  const auto at = static_cast<std::size_t>(exit);
-  const std::vector<jit::Operand>& values = loop.graph->exits[at].values;
-  return loop.exits[at].variables.empty() &&
-         std::all_of(loop.guards.begin(), loop.guards.end(),
-                     [](const Guard& each) { return is_followed(each); }) &&
-         std::none_of(
-             loop.inputs.begin(), loop.inputs.end(),
-             [](const LoopFlow::Input& each) { return each.kind == LoopFlow::Input::Kind::Numbers; }) &&
-         std::all_of(loop.exits[at].registers.begin(), loop.exits[at].registers.end(),
-                     [&](const auto& each) { return is_followed(each.second, values, *loop.graph, false); });
+    expect(why_not(loop.sources[static_cast<SourceId>(id)]));
+  const LoopFlow::Exit& of = loop.exits[static_cast<std::size_t>(exit)];
+  const std::vector<jit::Operand>& values = loop.graph->exits[static_cast<std::size_t>(exit)].values;
+  if (!of.variables.empty())
+    throw NoNode{"it assigns `" + loop.sources[of.variables.front().first].text +
+                 "`, which is no local variable"};
+  for (const Guard& each : loop.guards) expect(why_not(each, loop));
+  for (const auto& [r, held] : of.registers) expect(why_not(held, values, *loop.graph, false));
 }
 
 }  // namespace kiln::interp::capture

@@ -111,7 +111,7 @@ void FlowReader::branch(const FlowItem& condition, std::size_t then, std::size_t
 }
 
 void FlowReader::leave(const std::string& reason) {
-  if (first_reason_.empty()) first_reason_ = reason;
+  if (first_reason_.empty()) first_reason_ = reason, first_line_ = line();
   FlowEnd end;
   end.kind = FlowEnd::Kind::Leave;
   end.exit = exit_of(state_, reason);
@@ -120,7 +120,7 @@ void FlowReader::leave(const std::string& reason) {
 
 void FlowReader::leave_by_edge(BlockId from, bool is_other, const FlowState& state,
                                const std::string& reason) {
-  if (first_reason_.empty() && reason != kLoopIsDone) first_reason_ = reason;
+  if (first_reason_.empty() && reason != kLoopIsDone) first_reason_ = reason, first_line_ = line();
   const jit::ExitId exit = exit_of(state, reason);
   const BlockId block = notes_.add_leaving(exit);
   FlowEnd& end = notes_.at(from).end;

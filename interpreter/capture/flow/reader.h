@@ -76,6 +76,9 @@ class FlowReader {
   // Does the loop go round within the flow?
   bool goes_round() const { return goes_round_; }
   const std::string& first_reason() const { return first_reason_; }
+  int line_of_first_reason() const { return first_line_; }
+  // Of the instruction that was read last.
+  int line() const { return notes_.place().line; }
 
  private:
   // ---- Ways (reader.cpp) ----
@@ -98,7 +101,7 @@ class FlowReader {
   void meet(Place& place, std::vector<FlowItem*> leaves, std::size_t leaf);
   void arrive(Place& place, Edge edge);
   bool is_same_object(const FlowItem& given, const FlowItem& known);
-  void expect_numbers(const Dims& one, const Dims& other);
+  void expect_equal_sizes(const Dims& one, const Dims& other);
   bool fits(FlowState known, const FlowState& state);
   void connect(jit::BlockId from, bool is_other, FlowState state);
   void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
@@ -314,6 +317,7 @@ class FlowReader {
   bool agrees_ = true;
   bool goes_round_ = false;
   std::string first_reason_;
+  int first_line_ = 0;
   std::string misfit_;  // why `fits` said no
 
   const std::vector<bool>& targets(const Code& code);

@@ -14,10 +14,9 @@ void FlowSources::begin(FlowNotes& notes) {
   notes_ = &notes;
   found_new_ = false;
   flow_.guards.clear();
-  flow_.exprs.symbols.clear();
   flow_.inputs.clear();
   flow_.wanted.clear();
-  symbols_.clear();
+  sizes_.begin();
   for (Entry& each : entries_) begin(notes, each);
 }
 
@@ -36,24 +35,20 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
     entry.item = begin_numbers(notes, entry);
     return;
   }
-  const DType dtype = FlowItem::constant(entry.value).dtype;
-  const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
-  entry.item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
+  entry.item = begin_number(notes, entry);
 }
 
-Dim FlowSources::size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim) {
-  if (hint < SizeScope::kLowestSize || fixed_.contains(hint)) return hint;
-  const auto [known, is_new] = symbols_.try_emplace(hint, flow_.exprs.symbols.size());
-  if (is_new) {
-    Symbol symbol;
-    symbol.name = fmt::format("s{}", known->second);
-    symbol.hint = hint;
-    symbol.tensor = tensor;
-    symbol.dim = dim;
-    notes.add_size(symbol.name, hint);
-    flow_.exprs.symbols.push_back(std::move(symbol));
-  }
-  return Dim::symbol(flow_.exprs.symbols[known->second].name);
+// The state of the range that the loop goes over is another one at each arrival.
+FlowItem FlowSources::begin_number(FlowNotes& notes, const Entry& entry) {
+  const DType dtype = FlowItem::constant(entry.value).dtype;
+  const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
+  const FlowItem item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
+  if (dtype != DType::I64 || entry.kind != Input::Kind::Number) return item;
+  const std::string symbol = jit::symbol_of(item.operand.value);
+  const Dim size = sizes_.number(notes, symbol, hint, entry.source);
+  if (same(size, Dim::symbol(symbol))) return item;
+  guard(sizes_.guard_of(entry.source, size));
+  return FlowItem::number(DType::I64, jit::Operand::of_number(size));
 }
 
 Tensor FlowSources::now(const Tensor& x) const {
@@ -66,13 +61,6 @@ Tensor FlowSources::now(const Tensor& x) const {
   return Tensor::alias(x, std::move(layout));
 }
 
-bool FlowSources::fixes_size(Dim symbol, std::int64_t number) {
-  const auto known = symbols_.find(number);
-  if (known == symbols_.end() || !same(symbol, Dim::symbol(flow_.exprs.symbols[known->second].name)))
-    return false;
-  return fixed_.insert(number).second;
-}
-
 FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   const Tensor x = now(entry.value.tensor());
   Guard guard;
@@ -83,10 +71,9 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   guard.tensor.same_strides = !x.is_contiguous();
   jit::Type type{x.dtype(), x.device(), {}, false, std::nullopt};
   for (int d = 0; d < x.rank(); ++d) {
-    const Dim size = this->size(notes, x.size(d).known(), entry.source, d);
-    type.sizes.push_back(size);
-    const auto known = symbols_.find(x.size(d).known());
-    guard.tensor.symbols.push_back(size.is_known() ? -1 : static_cast<int>(known->second));
+    const InputSizes::Size size = sizes_.size(notes, x.size(d).known(), entry.source, d);
+    type.sizes.push_back(size.size);
+    guard.tensor.symbols.push_back(size.symbol);
   }
   if (!x.is_contiguous()) type.strides = x.strides();
   this->guard(std::move(guard));

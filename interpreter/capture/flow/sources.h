@@ -2,9 +2,9 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <unordered_map>
 
+#include "interpreter/capture/flow/input_sizes.h"
 #include "interpreter/capture/flow/loop_flow.h"
 #include "interpreter/capture/flow/notes.h"
 
@@ -15,7 +15,7 @@ struct ReadAgain {};
 
 class FlowSources {
  public:
-  explicit FlowSources(LoopFlow& flow) : flow_(flow), outer_(SizeScope::current()) {}
+  explicit FlowSources(LoopFlow& flow) : flow_(flow), outer_(SizeScope::current()), sizes_(flow) {}
 
   // The range that the loop goes over: where its next item is found, and how many follow.
   void set_own_range(SourceId next, SourceId left) {
@@ -27,9 +27,7 @@ class FlowSources {
 
   SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
   SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
-  // Sizes of that symbol are the number in all runs of the flow, from the next reading on. False: the symbol
-  // does not stand for a size that is this number now.
-  bool fixes_size(Dim symbol, std::int64_t number);
+  InputSizes& sizes() { return sizes_; }
   // Was an input found for which no first value of the graph stands? Then the loop is read anew.
   bool found_new() const { return found_new_; }
   // A number or tensor as an input.
@@ -77,7 +75,7 @@ class FlowSources {
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
   // As in the call in which the loop is read.
   Tensor now(const Tensor& x) const;
-  Dim size(FlowNotes& notes, std::int64_t hint, SourceId tensor, int dim);
+  FlowItem begin_number(FlowNotes& notes, const Entry& entry);
 
   LoopFlow& flow_;
   const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
@@ -89,8 +87,7 @@ class FlowSources {
   std::unordered_map<const TensorImpl*, SourceId> by_tensor_;
   std::unordered_map<const Object*, SourceId> by_owner_;
   std::map<SourceId, WrittenList> lists_;
-  std::set<std::int64_t> fixed_;                 // sizes that are numbers
-  std::map<std::int64_t, std::size_t> symbols_;  // by size: sizes that are equal now stay so
+  InputSizes sizes_;
 };
 
 }  // namespace kiln::interp::capture

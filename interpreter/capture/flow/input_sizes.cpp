@@ -1,0 +1,164 @@
+#include "interpreter/capture/flow/input_sizes.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "tensor/size_expression.h"
+
+namespace kiln::interp::capture {
+
+void InputSizes::begin() {
+  flow_.exprs.symbols.clear();
+  flow_.exprs.all.clear();
+  symbols_.clear();
+  added_.clear();
+}
+
+// ---- Symbols ----
+
+// The symbol, or what it is written as; sizes that occur in it are known to the flow.
+Dim InputSizes::written(FlowNotes& notes, const std::string& symbol) {
+  const auto known = written_.find(symbol);
+  const Dim size = known == written_.end() ? Dim::symbol(symbol) : known->second;
+  std::set<std::string> symbols;
+  collect_symbols(size, symbols);
+  for (const std::string& each : symbols) {
+    const Unknown& unknown = unknowns_.at(each);
+    if (unknown.dim >= 0 && added_.insert(each).second) notes.add_size(each, unknown.now);
+  }
+  return size;
+}
+
+InputSizes::Size InputSizes::size(FlowNotes& notes, std::int64_t now, SourceId tensor, int dim) {
+  if (now < SizeScope::kLowestSize) return {now};
+  const auto [name, is_new] = names_.try_emplace(now, fmt::format("s{}", names_.size()));
+  if (is_new) unknowns_.emplace(name->second, Unknown{now, tensor, dim});
+  const Dim size = written(notes, name->second);
+  if (size.is_known()) return {size};
+  return {size, written_.contains(name->second) ? add_symbol(size.text(), size) : symbol_of(name->second)};
+}
+
+Dim InputSizes::number(FlowNotes& notes, const std::string& symbol, std::int64_t now, SourceId source) {
+  unknowns_.try_emplace(symbol, Unknown{now, source, -1});
+  return written(notes, symbol);
+}
+
+ExprId InputSizes::add_expr(Expr expr) {
+  flow_.exprs.all.push_back(std::move(expr));
+  return static_cast<ExprId>(flow_.exprs.all.size()) - 1;
+}
+
+int InputSizes::add_symbol(Symbol symbol) {
+  const int number = static_cast<int>(flow_.exprs.symbols.size());
+  symbols_.emplace(symbol.name, number);
+  flow_.exprs.symbols.push_back(std::move(symbol));
+  return number;
+}
+
+// One that stands for itself.
+int InputSizes::symbol_of(const std::string& name) {
+  if (const auto known = symbols_.find(name); known != symbols_.end()) return known->second;
+  const Unknown& unknown = unknowns_.at(name);
+  Symbol symbol;
+  symbol.name = name;
+  symbol.hint = unknown.now;
+  if (unknown.dim >= 0) {
+    symbol.tensor = unknown.source;
+    symbol.dim = unknown.dim;
+  } else {
+    Expr number;
+    number.kind = Expr::Kind::Source;
+    number.source = unknown.source;
+    symbol.expr = add_expr(std::move(number));
+  }
+  return add_symbol(std::move(symbol));
+}
+
+// One that stands for an expression over others.
+int InputSizes::add_symbol(std::string name, Dim size) {
+  if (const auto known = symbols_.find(name); known != symbols_.end()) return known->second;
+  Symbol symbol;
+  symbol.name = std::move(name);
+  symbol.expr = expr_of(size);
+  return add_symbol(std::move(symbol));
+}
+
+ExprId InputSizes::expr_of(Dim size) {
+  std::set<std::string> names;
+  collect_symbols(size, names);
+  for (const std::string& each : names) symbol_of(each);
+  Expr expr;
+  expr.kind = Expr::Kind::Size;
+  expr.size = size;
+  return add_expr(std::move(expr));
+}
+
+Guard InputSizes::guard_of(SourceId source, Dim number) {
+  Guard guard;
+  guard.source = source;
+  if (number.is_known()) {
+    guard.kind = Guard::Kind::Equal;
+    guard.value = Value(number.known());
+    return guard;
+  }
+  Expr found;
+  found.kind = Expr::Kind::Source;
+  found.source = source;
+  Expr asked;
+  asked.kind = Expr::Kind::Compare;
+  asked.compare = lang::CompareOp::Eq;
+  asked.a = add_expr(std::move(found));
+  asked.b = expr_of(number);
+  guard.kind = Guard::Kind::Computed;
+  guard.number = add_expr(std::move(asked));
+  guard.value = Value(true);
+  guard.reason = "loop";
+  return guard;
+}
+
+// ---- What is equal ----
+
+namespace {
+
+// The term of a sum that is the symbol alone, once.
+const SizeTerm* lone_term(Dim sum, const std::string& symbol) {
+  for (const SizeTerm& each : terms_of(sum)) {
+    const bool is_lone = each.factors.size() == 1 && each.factors[0]->kind == SizeAtom::Kind::Symbol &&
+                         each.factors[0]->text == symbol;
+    if (is_lone) return each.coefficient == 1 || each.coefficient == -1 ? &each : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool InputSizes::make_equal(Dim a, Dim b) {
+  std::set<std::string> names;
+  collect_symbols(a, names);
+  collect_symbols(b, names);
+  SymbolValues now;
+  std::string last;
+  for (const std::string& each : names) {
+    const auto found = unknowns_.find(each);
+    if (found == unknowns_.end()) return false;
+    now.emplace(each, found->second.now);
+    if (last.empty() || unknowns_.at(last).rank() < found->second.rank()) last = each;
+  }
+  if (same(a, b) || last.empty() || evaluate(a, now) != evaluate(b, now)) return false;
+  const Dim difference = a - b;
+  const SizeTerm* const term = lone_term(difference, last);
+  if (term == nullptr) return false;
+  const Dim size = Dim::symbol(last) - Dim(term->coefficient) * difference;
+  std::set<std::string> left;
+  collect_symbols(size, left);
+  if (left.contains(last)) return false;
+  SymbolSizes put;
+  for (const auto& [name, unknown] : unknowns_) put.emplace(name, Dim::symbol(name));
+  put[last] = size;
+  for (auto& [symbol, known] : written_) known = substitute(known, put);
+  written_.emplace(last, size);
+  return true;
+}
+
+}  // namespace kiln::interp::capture
