@@ -48,11 +48,6 @@ bool same_parts(const Tensor& a, const Tensor& b) {
   if (!is_complex(a.dtype())) return same_bits(a, b);
   return same_bits(ops::real(a), ops::real(b)) && same_bits(ops::imag(a), ops::imag(b));
 }
-std::string shown(const Tensor& z) {
-  if (!is_complex(z.dtype())) return describe(z);
-  return describe(ops::real(z)) + " + i " + describe(ops::imag(z));
-}
-
 struct Unary {
   std::string_view name;
   Wide (*expected)(Wide z);
