@@ -4,9 +4,9 @@ set(CPACK_PACKAGE_NAME kiln)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "The Kiln developers <kiln@kiln.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "language and prompt for tensor programs")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Kiln runs tensor programs eagerly, compiles what is hot, differentiates it, and shows every stage.
- Beside the prompt there are a language server for editors, a kernel for Jupyter,
- and a library for programs of C and Python.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Kiln runs tensor programs eagerly, compiles what is hot, differentiates it,
+and shows every stage. Beside the prompt there are a language server for
+editors, a kernel for Jupyter, and a library for programs of C and Python.")
 set(CPACK_DEBIAN_PACKAGE_SECTION math)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Opened at run time, so that no file says so: convolutions and linear algebra. Then what `kiln build` links with, and what

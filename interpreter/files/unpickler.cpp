@@ -1,11 +1,12 @@
 #include "interpreter/files/unpickler.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "interpreter/vm/arguments.h"
+#include "interpreter/values/objects.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::interp::files {
@@ -31,7 +32,7 @@ Value value_of(const Pickled& item) {
     case Kind::Tuple: {
       std::vector<Value> items;
       for (const Pickled& each : *item.items) items.push_back(value_of(each));
-      return host::tuple_value(std::move(items));
+      return make<Tuple>(std::move(items));
     }
     case Kind::Global:
       throw DamagedFile(fmt::format("it holds the class or function {} as a value", item.text));
@@ -192,7 +193,7 @@ bool Unpickler::container(std::uint8_t code) {
     case '}':
       return push(Value(static_cast<Object*>(new Dict()))), true;
     case ']':
-      return push(host::list_value({})), true;
+      return push(make<List>(std::vector<Value>())), true;
     case ')':
       return push_tuple({}), true;
     case 't':

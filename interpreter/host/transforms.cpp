@@ -88,8 +88,10 @@ std::pair<Value, Value> out_and_aux(const Value& result, const std::string& tran
 Value as_differentiable(const Value& argument, const std::string& name, const std::string& transform) {
   if (argument.is(Tag::Float))
     return Value(levels::adopt(kiln::ops::to(to_operand(argument), kiln::default_float())));
-  if (argument.is(Tag::Complex))
-    return Value(levels::adopt(kiln::ops::to(to_operand(argument), kiln::complex_of(kiln::default_float()))));
+  if (argument.is(Tag::Complex)) {
+    const kiln::DType dtype = kiln::complex_of(kiln::default_float());
+    return Value(levels::adopt(kiln::ops::full({}, to_operand(argument), dtype, kiln::default_device())));
+  }
   for (const Tensor& x : tensors_in(argument)) {
     if (kiln::is_differentiable(x.dtype())) return argument;
   }

@@ -318,7 +318,11 @@ std::string inline_tensor(const kiln::Tensor& x, const PrintOptions& options) {
   x.check_readable();
   const std::string type =
       is_default_dtype(x.dtype()) ? "" : fmt::format(", dtype={}", kiln::name(x.dtype()));
-  if (x.rank() == 0) return fmt::format("tensor({}{})", scalar_text(x), type);
+  if (x.rank() == 0) {
+    std::string number = scalar_text(x);
+    if (number.front() == '(') number = number.substr(1, number.size() - 2);
+    return fmt::format("tensor({}{})", number, type);
+  }
   if (x.rank() > 1 && x.numel() > kInlineLimit) return fmt::format("tensor({})", to_string(x.type()));
   if (x.numel() == 0 && x.rank() > 1) return fmt::format("tensor({})", to_string(x.type()));
   return fmt::format("tensor({}{})", Rows(x, options, x.numel() > kInlineLimit, 0).text(), type);

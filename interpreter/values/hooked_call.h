@@ -2,7 +2,7 @@
 // module.
 #pragma once
 
-#include "interpreter/values/value.h"
+#include "interpreter/values/objects.h"
 
 namespace kiln::interp {
 

@@ -234,7 +234,7 @@ void add_allreduce(OpTable& table) {
              .traits = kInplace,
              .effects = kCommunicates,
              .onnx = onnx_rules::reduced_alone,
-             .complex = ops::of_pairs});
+             .complex = ops::sums_of_pairs});
   table.add({.signature = Signature::parse(signature_of("grouped_allreduce(tensors: tensors", kNamed)),
              .family = kFamily,
              .documentation = "`allreduce` of several tensors, which are done together.",
@@ -248,7 +248,7 @@ void add_allreduce(OpTable& table) {
              .effects = kCommunicates,
              .outputs = kVariadic,
              .onnx = onnx_rules::reduced_alone,
-             .complex = ops::of_pairs});
+             .complex = ops::sums_of_pairs});
 }
 
 void add_halves(OpTable& table) {

@@ -334,8 +334,10 @@ void add_linalg_ops(OpTable& table) {
   add_compositions(table);
   add_einsum_op(table);
   add_solve_ops(table);
+  add_lu_ops(table);
   add_determinant_ops(table);
   add_decompose_ops(table);
+  add_eig_ops(table);
   add_matrix_norm_ops(table);
   add_matrix_function_ops(table);
 }
