@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tensor/autocast.h"
 #include "tensor/backend.h"
 #include "tensor/complex_bind.h"
 #include "tensor/core_ops.h"
@@ -429,6 +430,8 @@ Tensors bind_as_it_is(const Op& op, Inputs inputs, const Attrs& attrs) {
 
 Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   check_dense(op, inputs);
+  if (autocast::is_on) [[unlikely]]
+    return autocast::bind(op, inputs, attrs);
   if (!are_on_one_device(op, inputs)) [[unlikely]] {
     const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
     return bind(op, {moved.data(), moved.size()}, attrs);
@@ -453,6 +456,10 @@ Tensor write_complex(const Op& op, const Tensor& target, const Tensors& results)
 
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   check_dense(op, inputs);
+  if (autocast::is_on) [[unlikely]] {  // the target says the dtype
+    const autocast::Off off;
+    return bind_inplace(op, inputs, attrs);
+  }
   if (op.writes_metadata()) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);

@@ -10,6 +10,7 @@
 #include "interpreter/vm/context.h"
 #include "jit/graph/rewrite.h"
 #include "jit/pipeline/compiled_graph.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
@@ -47,6 +48,7 @@ class BackwardTrace {
     std::optional<jit::Graph> graph;
     try {
       const GradMode recorded(true);
+      const autocast::Off off;  // as in every derivative
       graph = trace(kept);
     } catch (const NotCaptured&) {
     } catch (const OpError&) {
@@ -308,6 +310,7 @@ std::string BodyScope::program_trouble(Tracer& tracer, const Application& applic
   if (context_escapes(tracer, application)) return "the context of an autograd function is kept elsewhere";
   if (!tracer.recorder().interpreted().empty() && application.outputs.size() != application.made.size())
     return "an autograd function gives host data that may depend on elements";
+  if (autocast::is_on) return "an autograd function is called within autocast";
   if (!tracer.keeps_as_they_are(application.arguments))
     return "an autograd function is given host data that the call makes";
   return "";

@@ -13,6 +13,7 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
 #include "interpreter/capture/own_pass.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/impl.h"
 #include "jit/graph/loop.h"
 #include "jit/passes/run_recipe.h"
@@ -31,9 +32,10 @@ using capture::Place;
 const Code* code_of(const Value& function) {
   const Value* f = &called_by(function);
   if (f->is(Tag::Method)) f = &f->as<Method>().function;
-  if (f->is(Tag::Instance)) {
-    const Value* call = f->as<Instance>().struct_type().method("call");
-    if (call != nullptr) f = call;
+  while (f->is(Tag::Instance)) {
+    const Value* call = called_of(f->as<Instance>());
+    if (call == nullptr) return nullptr;
+    f = call;
   }
   return f->is(Tag::Function) ? f->as<Function>().code : nullptr;
 }

@@ -13,6 +13,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/code.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "jit/graph/on_device.h"
 #include "jit/graph/rewrite.h"
 #include "jit/passes/no_compiler.h"
@@ -158,7 +159,7 @@ Unbound without_receiver(const Value& f, std::span<const Value> positional) {
       call.function = receiver.as<Method>().function;
       receiver = receiver.as<Method>().receiver;
     } else if (receiver.is(Tag::Instance)) {
-      call.function = *receiver.as<Instance>().struct_type().method("call");
+      call.function = *called_of(receiver.as<Instance>());
     } else {
       return call;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/host/pytree.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
 
@@ -87,6 +88,10 @@ std::pair<Value, Value> out_and_aux(const Value& result, const std::string& tran
 Value as_differentiable(const Value& argument, const std::string& name, const std::string& transform) {
   if (argument.is(Tag::Float))
     return Value(levels::adopt(kiln::ops::to(to_operand(argument), kiln::default_float())));
+  if (argument.is(Tag::Complex)) {
+    const kiln::DType dtype = kiln::complex_of(kiln::default_float());
+    return Value(levels::adopt(kiln::ops::full({}, to_operand(argument), dtype, kiln::default_device())));
+  }
   for (const Tensor& x : tensors_in(argument)) {
     if (kiln::is_differentiable(x.dtype())) return argument;
   }
@@ -105,7 +110,7 @@ std::vector<Tensor> vectors_for(const Value& tree, const Value& given, const std
       vectors.emplace_back();
       continue;
     }
-    if (!value.is(Tag::Tensor) && !value.is_number())
+    if (!value.is(Tag::Tensor) && !is_any_number(value))
       raise("TypeError", fmt::format("{}: a tensor is needed for {}, got {}", what, kiln::to_string(x.type()),
                                      describe(value)));
     const Tensor v = to_operand(value);

@@ -40,7 +40,9 @@ OpForm make_form(const kiln::Op& op) {
   OpForm form;
   form.op = &op;
   form.defaults = kiln::Attrs(op);
-  form.on_numbers = op.family == "elementwise";
+  // What makes, and takes apart, one complex number.
+  const bool of_complex = op.family == "complex" && !op.has(kiln::kShowsAll);
+  form.on_numbers = op.family == "elementwise" || of_complex;
   int inputs = 0;
   int attrs = 0;
   for (const kiln::Parameter& parameter : op.signature.parameters) {
@@ -108,8 +110,14 @@ const Entries& entries() {
   return *all;
 }
 
-// Numbers as tensors that compute in full precision: floats in f64, and ints too where the op gives a float.
+// Numbers as tensors that compute in full precision: floats in f64, and ints too where the op gives a float,
+// complex numbers in c128.
 kiln::Tensor full_precision(const kiln::Tensor& x, bool as_float) {
+  if (kiln::is_complex(x.dtype())) {
+    kiln::Tensor result = kiln::Tensor::empty({}, kiln::DType::C128);
+    *kiln::WritableHostView(result).as<kiln::Complex<double>>() = x.item_complex();
+    return result;
+  }
   const bool is_real = x.dtype() == kiln::DType::F64 || as_float;
   kiln::Tensor result = kiln::Tensor::empty({}, is_real ? kiln::DType::F64 : x.dtype());
   const kiln::WritableHostView element(result);

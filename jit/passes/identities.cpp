@@ -138,6 +138,7 @@ int digits(DType dtype) {
 }
 // Does every value of `from`, cast to `to` and back, come back? Integers wrap around, so width is enough.
 bool comes_back(DType from, DType to) {
+  if (is_complex(from) || is_complex(to)) return from == to;
   if (from == DType::Bool) return true;
   if (to == DType::Bool || (is_float(from) && !is_float(to))) return false;
   if (is_float(from)) return from == to || to == DType::F64 || (to == DType::F32 && from != DType::F64);

@@ -1,4 +1,7 @@
 // The way back through a loop as an op of joint graphs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -287,7 +290,16 @@ std::string loop_backward_text(const Op& op) {
   std::vector<bool> given;
   for (const auto& result : results_by_output(function, derivative.outputs(exit), exit))
     given.push_back(result && own.backward.given[*result]);
-  return to_string(derivative.forward()) + to_string(derivative.backward(exit, given)->graph);
+  const auto set = [](const std::vector<bool>& bits) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t k = 0; k < bits.size(); ++k)
+      if (bits[k]) numbers.push_back(k);
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  };
+  const LoopBackward& backward = own.backward;
+  return to_string(derivative.forward()) + to_string(derivative.backward(exit, given)->graph) +
+         fmt::format("{}: back through {}, wants {}, given {}, onto {}\n", backward.name,
+                     backward.loop->name(), set(backward.wanted), set(backward.given), set(backward.onto));
 }
 
 }  // namespace kiln::jit

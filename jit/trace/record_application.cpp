@@ -313,9 +313,10 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
       own_ops_.push_back(make_custom_op(std::move(function)));
       return *own_ops_.back();
     }
-    const CustomFunction& known = *custom_function(**found);
-    if (function.backward && known.forward == function.forward && known.backward == function.backward &&
-        known.program_name == function.program_name && same_call(known, function))
+    const CustomFunction* const known = custom_function(**found);
+    if (known != nullptr && function.backward && known->forward == function.forward &&
+        known->backward == function.backward && known->program_name == function.program_name &&
+        same_call(*known, function))
       return **found;
   }
 }

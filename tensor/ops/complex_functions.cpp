@@ -124,10 +124,14 @@ Parts acosh_of(const Parts& z) {
   const Parts above = square_root({z.real + 1.0, z.imaginary});
   return {ops::asinh(product(conjugate(below), above).real), ops::atan2(below.imaginary, above.real) * 2.0};
 }
+// An odd function, taken of z or -z, so that the ratio is at least 0 and nothing cancels in its logarithm.
 Parts atanh_of(const Parts& z) {
-  const Tensor left = 1.0 - z.real, squared = z.imaginary * z.imaginary;
-  const Tensor ratio = z.real * 4.0 / (left * left + squared);
-  return {ops::log1p(ratio) * 0.25, ops::atan2(z.imaginary * 2.0, left * (z.real + 1.0) - squared) * 0.5};
+  const Tensor sign = ops::where(ops::lt(z.real, number(0.0)), number(-1.0), ops::ones_like(z.real));
+  const Tensor size = z.real * sign;
+  const Tensor left = 1.0 - size, squared = z.imaginary * z.imaginary;
+  const Tensor ratio = size * 4.0 / (left * left + squared);
+  return {ops::log1p(ratio) * sign * 0.25,
+          ops::atan2(z.imaginary * 2.0, left * (size + 1.0) - squared) * 0.5};
 }
 
 Parts sigmoid_of(const Parts& z) { return quotient(one(), sum(one(), exp_of(negative(z)))); }

@@ -199,6 +199,7 @@ void add_einsum_op(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
+       .traits = kLowPrecision,
        .onnx = onnx_rules::einsum,
        .complex = complex_rules::multilinear});
 }

@@ -262,6 +262,7 @@ Op product_row(std::string_view signature, std::string_view documentation, std::
           .saves_by_input = {saves_input(1), saves_input(0)},
           .lowering = lowering::Library{},
           .products = inner_size,
+          .traits = kLowPrecision,
           .onnx = onnx,
           .complex = complex_rules::multilinear};
 }
@@ -301,6 +302,7 @@ void add_compositions(OpTable& table) {
              .saves_by_input = {saves_input(1), saves_input(0), kSavesNothing},
              .lowering = lowering::Library{},
              .products = inner_size,
+             .traits = kLowPrecision,
              .onnx = onnx_rules::linear,
              .complex = complex_rules::linear});
   table.add({.signature = Signature::parse("outer(a: tensor, b: tensor)"),
@@ -332,8 +334,10 @@ void add_linalg_ops(OpTable& table) {
   add_compositions(table);
   add_einsum_op(table);
   add_solve_ops(table);
+  add_lu_ops(table);
   add_determinant_ops(table);
   add_decompose_ops(table);
+  add_eig_ops(table);
   add_matrix_norm_ops(table);
   add_matrix_function_ops(table);
 }

@@ -30,6 +30,7 @@ void add_nan_sum_op(OpTable& table) {
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
       .complex = ComplexRule::Moves,
   });
 }

@@ -16,6 +16,11 @@ void check_probability(double p, std::string_view name) {
                 fmt::format("{}: a probability lies between 0 and 1, {} does not", name, p));
 }
 
+void check_rate(double rate, std::string_view name) {
+  if (rate >= 0 && rate <= 0x1p53) return;
+  throw OpError(ErrorKind::Value, fmt::format("{}: a rate lies between 0 and 2^53, {} does not", name, rate));
+}
+
 namespace {
 
 using rules::apply_one;
@@ -289,6 +294,11 @@ void add_discrete(OpTable& table) {
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
                  ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, like_batch,
                  lowering::Draw{given_bernoulli}, kInplace, onnx_rules::draw));
+  table.add(
+      random_row("poisson(x: tensor)",
+                 "Numbers of events from Poisson distributions with the rates that the elements of `x` are.",
+                 ">>> poisson(tensor([0.0])).tolist()\n[0.0]", float_like_infer, like_batch, Lowering::Create,
+                 0, OnnxRule::none("no operator of ONNX draws numbers of events"), kDraws | kMayFail));
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,

@@ -220,6 +220,7 @@ void add_total_ops(OpTable& table) {
        .jvp = ops::linear_jvp,
        .batch = ops::batch_reduced_dims,
        .lowering = lowering::Reduce{Combine::Sum},
+       .traits = kFullPrecision,
        .onnx = onnx_rules::sum,
        .complex = ComplexRule::PartByPart});
   table.add({
@@ -234,6 +235,7 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
       .complex = ComplexRule::PartByPart,
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
@@ -249,6 +251,7 @@ void add_total_ops(OpTable& table) {
              .batch = ops::batch_reduced_dims,
              .saves = saves_input(0),
              .lowering = lowering::Reduce{Combine::Prod},
+             .traits = kFullPrecision,
              .onnx = onnx_rules::prod,
              .complex = complex_rules::prod});
 }
@@ -273,7 +276,7 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
 
 }  // namespace
 
-DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
+DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_differentiable(x) ? x : DType::I64); }
 
 std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
   return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};

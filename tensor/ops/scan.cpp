@@ -112,7 +112,7 @@ void add_scan_ops(OpTable& table) {
              .jvp = ops::linear_jvp,
              .batch = ops::batch_index,
              .lowering = Lowering::Library,
-             .traits = kInplace,
+             .traits = kInplace | kFullPrecision,
              .onnx = onnx_rules::cumsum,
              .complex = ComplexRule::PartByPart});
   table.add({.signature = Signature::parse("cumprod(x: tensor, dim: index, *, dtype: dtype? = none)"),
@@ -125,7 +125,7 @@ void add_scan_ops(OpTable& table) {
              .batch = ops::batch_index,
              .saves = saves_input(0),
              .lowering = Lowering::Library,
-             .traits = kInplace,
+             .traits = kInplace | kFullPrecision,
              .onnx = onnx_rules::cumprod,
              .complex = complex_rules::cumprod});
 }

@@ -68,12 +68,10 @@ std::vector<Layout> bits_layout(const Layout& input, const Attrs& attrs) {
   return {before > after ? taken_apart(layout, before / after) : put_together(layout, after / before, to)};
 }
 
-void check_dtypes(const TensorType& x, const Attrs& attrs) {
-  const DType to = attrs.get<DType>("dtype");
-  if (const DType* const from = attrs.find<DType>("from"); from != nullptr && *from != x.dtype)
-    throw OpError(ErrorKind::DType, fmt::format("view_bits: expects {}, got {}", name(*from), name(x.dtype)),
-                  {0});
-  if (to == DType::Bool && x.dtype != DType::Bool) {
+void check_dtypes(DType x, DType from, DType to) {
+  if (x != from)
+    throw OpError(ErrorKind::DType, fmt::format("view_bits: expects {}, got {}", name(from), name(x)), {0});
+  if (to == DType::Bool && x != DType::Bool) {
     throw OpError(ErrorKind::DType, "view: not every byte is a bool", {0},
                   "ask which elements are not 0: x != 0");
   }
@@ -89,8 +87,8 @@ Tensor read_as(const Tensor& x, DType dtype) {
 }
 
 std::vector<TensorType> infer_as(const TensorType& x, DType from, const Attrs& attrs) {
-  check_dtypes(x, attrs);
   const DType to = attrs.get<DType>("dtype");
+  check_dtypes(x.dtype, from, to);
   Layout layout = bits_layout(rules::contiguous_layout(x.sizes), bits_attrs(from, to)).front();
   return {{to, x.device, std::move(layout.sizes)}};
 }
@@ -101,8 +99,9 @@ std::vector<TensorType> dtype_infer(std::span<const TensorType> inputs, const At
   return infer_as(inputs[0], inputs[0].dtype, attrs);
 }
 Tensors dtype_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  check_dtypes(inputs[0].type(), attrs);
-  return {read_as(inputs[0], attrs.get<DType>("dtype"))};
+  const DType from = inputs[0].dtype(), to = attrs.get<DType>("dtype");
+  check_dtypes(from, from, to);
+  return {read_as(inputs[0], to)};
 }
 Tensor bits_undo(const Tensor&, const Tensor& updated, const Attrs& attrs, int) {
   return read_as(ops::contiguous(updated), attrs.get<DType>("from"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/autocast.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
@@ -386,6 +387,7 @@ class Engine {
 
 std::vector<Tensor> run(const Walk& walk) {
   const BackwardSpan span;
+  const autocast::Off off;
   return Engine(walk).run();
 }
 

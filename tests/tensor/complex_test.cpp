@@ -48,11 +48,6 @@ bool same_parts(const Tensor& a, const Tensor& b) {
   if (!is_complex(a.dtype())) return same_bits(a, b);
   return same_bits(ops::real(a), ops::real(b)) && same_bits(ops::imag(a), ops::imag(b));
 }
-std::string shown(const Tensor& z) {
-  if (!is_complex(z.dtype())) return describe(z);
-  return describe(ops::real(z)) + " + i " + describe(ops::imag(z));
-}
-
 struct Unary {
   std::string_view name;
   Wide (*expected)(Wide z);
@@ -391,27 +386,4 @@ TEST_CASE("gradients of complex leaves are dL/da + i dL/db", "[complex]") {
   const Tensor origin = of({{0, 0}});
   set_requires_grad(origin, true);
   CHECK(at(grads({ops::sum(apply("abs", {origin}))}, {origin}, {}, false, false, false)[0], 0) == Wide(0, 0));
-}
-
-TEST_CASE("bytes are viewed as elements of another dtype", "[complex]") {
-  const Tensor x = noise({3, 4}, DType::F32, 31);
-  const auto read_as = [](const Tensor& of, DType dtype) {
-    return apply("view.dtype", {of}, {{"dtype", dtype}});
-  };
-  const Tensor bits = read_as(x, DType::I32);
-  CHECK(bits.type() == TensorType{DType::I32, Device{}, Dims{3, 4}});
-  CHECK(shares_storage(bits, x));
-  CHECK(same_bits(read_as(bits, DType::F32), x));
-  const Tensor bytes = read_as(ops::slice(x, 0, 1, 3), DType::U8);
-  CHECK(bytes.sizes() == Dims{2, 16});
-  CHECK(same_bits(read_as(bytes, DType::F32), ops::slice(x, 0, 1, 3)));
-  const Tensor pairs = read_as(x, DType::C64);
-  CHECK(pairs.sizes() == Dims{3, 2});
-  CHECK(at(pairs, 5) == Wide(element(x, 10), element(x, 11)));
-  ops::fill_(ops::select(bits, 0, 0), Tensor::number(std::int64_t{0}));
-  CHECK(element(x, 3) == 0);
-  CHECK_THROWS_AS(read_as(ops::slice(x, 1, 0, 3), DType::F64), OpError);
-  CHECK_THROWS_AS(read_as(ops::slice(x, 1, 1, 3), DType::F64), OpError);
-  CHECK_THROWS_AS(read_as(ops::transpose(x, 0, 1), DType::U8), OpError);
-  CHECK_THROWS_AS(read_as(x, DType::Bool), OpError);
 }

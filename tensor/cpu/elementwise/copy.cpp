@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "tensor/complex_memory.h"
 #include "tensor/cpu/elementwise/copy_bytes.h"
 #include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/cpu/elementwise/transpose.h"
@@ -181,33 +182,7 @@ bool are_dense(const Tensor& target, const Tensor& source) {
   return space.is_dense(0) && space.is_dense(1);
 }
 
-// Complex elements as pairs of their parts, along a last dimension.
-Tensor as_pairs(const Tensor& z) {
-  Layout layout = z.layout();
-  layout.offset = layout.offset * 2;
-  for (Dim& stride : layout.strides) stride = stride * 2;
-  layout.sizes.push_back(2);
-  layout.strides.push_back(1);
-  return Tensor::alias(z, layout, part_of(z.dtype()));
-}
-
-// Of c128, and between dtypes.
-void copy_complex(const Tensor& target, const Tensor& source) {
-  if (!is_complex(target.dtype()))
-    throw InternalError("copy of " + to_string(source.type()) + " into " + to_string(target.type()));
-  if (is_complex(source.dtype())) return copy(as_pairs(target), as_pairs(source));
-  copy(part(target, 0), source);
-  fill(part(target, 1), Tensor::number(false));
-}
-
 }  // namespace
-
-Tensor part(const Tensor& z, int which) {
-  Layout layout = z.layout();
-  layout.offset = layout.offset * 2 + which;
-  for (Dim& stride : layout.strides) stride = stride * 2;
-  return Tensor::alias(z, layout, part_of(z.dtype()));
-}
 
 void copy(const Tensor& target, const Tensor& source) {
   if (target.numel() == 0) return;
@@ -219,7 +194,7 @@ void copy(const Tensor& target, const Tensor& source) {
     if (overlaps(target, source)) return copy(target, contiguous_copy(source, source.dtype()));
   }
   if (target.dtype() == source.dtype() && target.dtype() != DType::C128) return RawCopy(target, source)();
-  if (is_complex(target.dtype()) || is_complex(source.dtype())) return copy_complex(target, source);
+  if (is_complex(target.dtype()) || is_complex(source.dtype())) return copy_parts(target, source, copy, fill);
   const Compute compute = compute_of(source.dtype());
   if (are_dense(target, source))
     return convert_dense(target, source, {target.dtype(), source.dtype(), compute});

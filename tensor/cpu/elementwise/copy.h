@@ -15,7 +15,4 @@ void fill(const Tensor& target, const Tensor& number);
 // A new contiguous tensor of `dtype` with the elements of `source`.
 Tensor contiguous_copy(const Tensor& source, DType dtype);
 
-// The real (0) or imaginary (1) parts where they lie.
-Tensor part(const Tensor& z, int which);
-
 }  // namespace kiln::cpu

@@ -1,4 +1,5 @@
 // Kernels of the rows that copy elements: between dtypes and layouts, and of one number.
+#include "tensor/complex_memory.h"
 #include "tensor/cpu/backend.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/ops/rules.h"
@@ -17,8 +18,8 @@ void zero(const Op&, const Attrs&, Inputs, Outputs outputs, Stream&) {
 }
 
 void join_parts(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
-  copy(part(outputs[0], 0), inputs[0]);
-  copy(part(outputs[0], 1), inputs[1]);
+  copy(part_in_memory(outputs[0], 0), inputs[0]);
+  copy(part_in_memory(outputs[0], 1), inputs[1]);
 }
 
 void copy_input(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
