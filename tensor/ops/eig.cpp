@@ -132,7 +132,7 @@ void add_eig_ops(OpTable& table) {
            "The real and imaginary parts of the eigenvalues of square matrices, in any order, and of their "
            "eigenvectors, the columns of V, of length 1 with a real largest element: what `eig` consists of. "
            "Derivatives through vectors need distinct eigenvalues.",
-       .example = ">>> eig_parts(tensor([[0.0, -2.0], [2.0, 0.0]])).values_imag.abs().tolist()\n[2.0, 2.0]",
+       .example = ">>> eig_parts(tensor([[0.0, -1.0], [1.0, 0.0]])).values_imag.abs().tolist()\n[1.0, 1.0]",
        .infer = eig_infer,
        .vjp = eig_vjp,
        .jvp = eig_jvp,
@@ -148,7 +148,7 @@ void add_eig_ops(OpTable& table) {
        .documentation =
            "The real and imaginary parts of the eigenvalues of square matrices, in any order: what "
            "`eigvals` consists of.",
-       .example = ">>> eigvals_parts(tensor([[0.0, -2.0], [2.0, 0.0]])).values_real.tolist()\n[0.0, 0.0]",
+       .example = ">>> eigvals_parts(tensor([[0.0, -1.0], [1.0, 0.0]])).values_real.tolist()\n[0.0, 0.0]",
        .infer = values_infer,
        .vjp = values_vjp,
        .jvp = values_jvp,
