@@ -153,7 +153,8 @@ class TorchFile final : public Unpickler::Meaning {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if (memory_[i].key != key) continue;
       const Tensor& known = memory_[i].elements;
-      if (known.dtype() != dtype || known.numel().fixed() != count) misfit("shares memory with one of another dtype");
+      if (known.dtype() != dtype || known.numel().fixed() != count)
+        misfit("shares memory with one of another dtype");
       return i;
     }
     const ZipArchive::Member* member = archive_.find(folder_ + "data/" + key);
