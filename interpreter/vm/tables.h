@@ -20,6 +20,7 @@ std::span<const NativeDef> compile_natives();          // jit eager
 std::span<const NativeDef> graph_call_natives();       // graphs compile_info run_pass diff_graphs
 std::span<const NativeDef> onnx_export_natives();      // export
 std::span<const NativeDef> library_natives();          // library_payload
+std::span<const NativeDef> library_type_natives();     // library_types
 std::span<const NativeDef> onnx_program_natives();     // is_in_onnx_export onnx_register
 std::span<const NativeDef> json_natives();             // parse_json json_text
 std::span<const NativeDef> regex_natives();            // regex_matches regex_names
