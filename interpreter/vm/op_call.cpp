@@ -15,6 +15,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/followed_numbers.h"
+#include "interpreter/vm/op_beside.h"
 #include "interpreter/vm/op_entry.h"
 #include "tensor/delayed_error.h"
 #include "tensor/op.h"
@@ -532,8 +533,11 @@ Value call_plain(const OpEntry& entry, const OpForm& form, Arguments arguments) 
 
 }  // namespace
 
-Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, NamedArguments named) {
+Value call_op(Interpreter& interpreter, const OpEntry& entry, Arguments arguments, NamedArguments named) {
   if (const OpForm* form = plain_form(entry, arguments, named)) return call_plain(entry, *form, arguments);
+  for (const auto& argument : named) {
+    if (is_beside(entry, argument.first)) return call_beside(interpreter, entry, arguments, named);
+  }
   Mismatch closest;
   closest.reached = -1;
   // A form that takes a tensor as a tensor comes before one that takes it for a number: `max(x, y)`.
