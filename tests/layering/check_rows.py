@@ -43,6 +43,7 @@ OTHER_WORDS = {
     "interpreter/vm/tensor_index.cpp": "copy",
     "jit/llvm/emit.cpp": "any",
     "jit/loops/print_loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
+    "jit/flow/parse_flow.cpp": "where",
     "jit/graph/parse.cpp": "where",
     "jit/trace/view_origins.cpp": "shape",
     "repl/commands/looking.cpp": "full",
@@ -62,7 +63,8 @@ OTHER_WORDS = {
     "tensor/tape/storage_write.cpp": "shape",
 }
 # Ops of one graph are known by what runs them.
-OWN_OPS = ("jit/runtime/custom.cpp", "jit/runtime/loop.cpp", "jit/loops/kernel_op.cpp")
+OWN_OPS = ("jit/runtime/custom.cpp", "jit/runtime/loop.cpp", "jit/runtime/loop_backward.cpp",
+           "jit/loops/kernel_op.cpp")
 
 
 def op_names():
