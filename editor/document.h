@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,7 @@ class Document {
   std::unique_ptr<Worker> checking;              // the text as it is now
   std::unique_ptr<Worker> checked;               // the last text that could be checked: it answers questions
   std::optional<Worker::Clock::time_point> due;  // when the next check begins
+  std::vector<std::function<void()>> waiting;    // for the end of the check, once each
 
  private:
   std::string uri_, path_;

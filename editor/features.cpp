@@ -8,8 +8,9 @@ namespace {
 const std::vector<const Feature*>& all_features() {
   static const std::vector<const Feature*> all = [] {
     std::vector<const Feature*> rows;
-    for (const auto part : {information_features(), completion_features(), navigation_features(),
-                            edit_features(), appearance_features(), lens_features()}) {
+    for (const auto part :
+         {information_features(), completion_features(), navigation_features(), name_features(),
+          edit_features(), mistake_features(), appearance_features(), lens_features()}) {
       for (const Feature& each : part) rows.push_back(&each);
     }
     return rows;
@@ -44,6 +45,8 @@ Json capabilities(const ClientInfo& client) {
               {"textDocumentSync",
                {{"openClose", true}, {"change", kIncremental}, {"save", {{"includeText", false}}}}}};
   for (const Feature* each : all_features()) {
+    // An editor that does not ask is told.
+    if (each->capability == "diagnosticProvider" && !client.asks_for_mistakes) continue;
     if (!each->capability.empty())
       all[std::string(each->capability)] = each->options == nullptr ? Json(true) : each->options();
   }

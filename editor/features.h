@@ -18,8 +18,10 @@ struct Feature {
 
 std::span<const Feature> information_features();  // hover, signature help, hints
 std::span<const Feature> completion_features();
-std::span<const Feature> navigation_features();  // definition, references, highlights, symbols
-std::span<const Feature> edit_features();        // rename, fixes, format
+std::span<const Feature> navigation_features();  // definition, symbols
+std::span<const Feature> name_features();        // references, highlights, rename
+std::span<const Feature> edit_features();        // fixes, format
+std::span<const Feature> mistake_features();     // diagnostics where the editor asks for them
 std::span<const Feature> appearance_features();  // colours, folds
 std::span<const Feature> lens_features();        // lenses, and what they run
 

@@ -44,6 +44,8 @@ ClientInfo client_info(const Json& params) {
   ClientInfo client;
   client.encoding = chosen_encoding(at_path(capabilities, {"general", "positionEncodings"}));
   client.refreshes_hints = is_true(at_path(capabilities, {"workspace", "inlayHint", "refreshSupport"}));
+  client.asks_for_mistakes = at_path(capabilities, {"textDocument", "diagnostic"}).is_object();
+  client.refreshes_mistakes = is_true(at_path(capabilities, {"workspace", "diagnostics", "refreshSupport"}));
   client.reads_markdown_in_hover =
       has_markdown(at_path(capabilities, {"textDocument", "hover", "contentFormat"}));
   client.reads_markdown_in_completion = has_markdown(
@@ -136,8 +138,7 @@ void Server::notification(const std::string& method, const Json& params) {
   if (method == "initialized") return workspace_.warm_up();
   if (method == "textDocument/didOpen") return did_open(params);
   if (method == "textDocument/didChange") return did_change(params);
-  if (method == "textDocument/didSave") return workspace_.touch_all();
-  if (method == "workspace/didChangeWatchedFiles") return workspace_.touch_all();
+  if (method == "textDocument/didSave" || method == "workspace/didChangeWatchedFiles") return check_all();
   if (method == "$/cancelRequest") return cancel(params);
   if (method != "textDocument/didClose") return;
   Document& document = document_of(params);
@@ -158,6 +159,12 @@ void Server::did_change(const Json& params) {
   for (const Json& each : params.at("contentChanges")) document.change(each, client_.encoding);
 }
 
+// What other files say may have changed what is wrong with each.
+void Server::check_all() {
+  workspace_.touch_all();
+  if (client_.asks_for_mistakes && client_.refreshes_mistakes) ask_client("workspace/diagnostic/refresh");
+}
+
 void Server::cancel(const Json& params) {
   const Json& id = params.at("id");
   if (open_.erase(id.dump()) > 0) send_error(id, kRequestCancelled, "the editor asked no more");
@@ -175,6 +182,7 @@ std::size_t Server::offset_of(const Document& document, const Json& params) cons
 }
 
 void Server::publish(Document& document) {
+  if (client_.asks_for_mistakes) return;
   Json all = Json::array();
   for (const Mistake& each : document.mistakes)
     all.push_back(diagnostic_json(document, each, client_.encoding));

@@ -17,6 +17,8 @@ namespace kiln::editor {
 struct ClientInfo {
   Encoding encoding = Encoding::Utf16;
   bool refreshes_hints = false;
+  bool asks_for_mistakes = false;  // they are not told it then, since it would show them twice
+  bool refreshes_mistakes = false;
   bool reads_markdown_in_hover = false;
   bool reads_markdown_in_completion = false;
   std::vector<std::string> folders;  // that it has open
@@ -64,6 +66,7 @@ class Server {
   void initialize(const Json& params, const Reply& reply);
   void did_open(const Json& params);
   void did_change(const Json& params);
+  void check_all();
   void cancel(const Json& params);
   void send_result(const Json& id, Json result);
   void send_error(const Json& id, int code, std::string message);

@@ -60,7 +60,19 @@ Document& Workspace::open(const std::string& uri, std::string text, int version)
   return *document;
 }
 
-void Workspace::close(const std::string& uri) { documents_.erase(uri); }
+void Workspace::close(const std::string& uri) {
+  if (Document* const document = find(uri)) settle(*document);
+  documents_.erase(uri);
+}
+
+void Workspace::when_settled(Document& document, std::function<void()> then) {
+  document.waiting.push_back(std::move(then));
+  if (!document.due && document.checking == nullptr) settle(document);
+}
+
+void Workspace::settle(Document& document) {
+  for (const auto& each : std::exchange(document.waiting, {})) each();
+}
 
 void Workspace::touch(Document& document) {
   document.checking.reset();
@@ -99,7 +111,8 @@ void Workspace::begin_check(Document& document) {
       if (auto mistake = mistake_of(each, document.name())) mistakes.push_back(std::move(*mistake));
     }
     document.set_mistakes(std::move(mistakes));
-    return publish_(document);
+    publish_(document);
+    return settle(document);
   }
   repl::Session& all = session();
   document.checking = std::make_unique<Worker>(
@@ -114,7 +127,7 @@ void Workspace::begin_check(Document& document) {
 
 // A copy that ended without a word says nothing of the program: the last mistakes stay.
 void Workspace::conclude(Document& document, const Json& found) {
-  if (found.is_null()) return;
+  if (found.is_null()) return settle(document);
   std::vector<Mistake> mistakes;
   for (const Json& each : found.at("mistakes")) mistakes.push_back(mistake_from(each));
   document.set_mistakes(std::move(mistakes));
@@ -123,6 +136,7 @@ void Workspace::conclude(Document& document, const Json& found) {
   document.checked = std::move(document.checking);
   publish_(document);
   refresh_(document);
+  settle(document);
 }
 
 std::vector<Worker*> Workspace::workers() const {

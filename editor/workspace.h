@@ -27,6 +27,10 @@ class Workspace {
   void touch_all();
   const std::map<std::string, std::unique_ptr<Document>>& documents() const { return documents_; }
 
+  // Calls `then` when the text as it is has been checked: at once where it has been. Also where the check
+  // ended without a word or the document is closed, with the mistakes that are known.
+  void when_settled(Document& document, std::function<void()> then);
+
   // Asks the copy that knows the document, or one that knows the library alone; `document` may be null.
   void ask(Document* document, Json question, Worker::Answer then);
   // A copy for work of its own, such as running a program. It is stopped when it is done or too late.
@@ -47,6 +51,7 @@ class Workspace {
  private:
   void begin_check(Document& document);
   void conclude(Document& document, const Json& found);
+  static void settle(Document& document);
   std::vector<Worker*> workers() const;
 
   std::function<void(Document&)> publish_, refresh_;

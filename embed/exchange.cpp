@@ -13,11 +13,11 @@ struct DTypeRow {
   DLDataTypeCode code;
   std::uint8_t bits;
 };
-constexpr DTypeRow kDTypes[] = {{DType::Bool, kDLBool, 8},  {DType::U8, kDLUInt, 8},
-                                {DType::I8, kDLInt, 8},     {DType::I16, kDLInt, 16},
-                                {DType::I32, kDLInt, 32},   {DType::I64, kDLInt, 64},
-                                {DType::F16, kDLFloat, 16}, {DType::BF16, kDLBfloat, 16},
-                                {DType::F32, kDLFloat, 32}, {DType::F64, kDLFloat, 64}};
+constexpr DTypeRow kDTypes[] = {
+    {DType::Bool, kDLBool, 8},  {DType::U8, kDLUInt, 8},      {DType::I8, kDLInt, 8},
+    {DType::I16, kDLInt, 16},   {DType::I32, kDLInt, 32},     {DType::I64, kDLInt, 64},
+    {DType::F16, kDLFloat, 16}, {DType::BF16, kDLBfloat, 16}, {DType::F32, kDLFloat, 32},
+    {DType::F64, kDLFloat, 64}, {DType::C64, kDLComplex, 64}, {DType::C128, kDLComplex, 128}};
 
 std::string text_of(DLDataType type) {
   static constexpr const char* kNames[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
@@ -31,7 +31,7 @@ DType dtype_of(DLDataType type) {
   for (const DTypeRow& row : kDTypes)
     if (row.code == type.code && row.bits == type.bits && type.lanes == 1) return row.dtype;
   throw OpError(ErrorKind::DType, "an array of " + text_of(type) + " has no dtype in Kiln", {},
-                "cast it to one of: bool u8 i8 i16 i32 i64 f16 bf16 f32 f64");
+                "cast it to one of: bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128");
 }
 
 DLDataType type_of(DType dtype) {
@@ -72,12 +72,11 @@ Layout layout_of(const DLTensor& x) {
 
 std::byte* first_element(const DLTensor& x, DType dtype) {
   std::byte* const first = static_cast<std::byte*>(x.data) + x.byte_offset;
-  const std::size_t item = size_of(dtype);
+  const std::size_t item = size_of(part_of(dtype));
   if (reinterpret_cast<std::uintptr_t>(first) % item != 0)
-    throw OpError(
-        ErrorKind::Value,
-        "the elements of an array are not aligned to their size of " + std::to_string(item) + " bytes", {},
-        "hand over a copy of it");
+    throw OpError(ErrorKind::Value,
+                  "the elements of an array are not aligned to " + std::to_string(item) + " bytes", {},
+                  "hand over a copy of it");
   return first;
 }
 

@@ -124,7 +124,8 @@ typedef enum kiln_kind {
   KILN_DICT,
   KILN_TENSOR,
   KILN_FUNCTION, /* all that can be called */
-  KILN_OBJECT    /* anything else */
+  KILN_OBJECT,   /* anything else */
+  KILN_COMPLEX
 } kiln_kind;
 
 /* New values; NULL when there is no memory. Items are shared with the container, not copied. */
@@ -132,6 +133,7 @@ KILN_API kiln_value* kiln_none(void);
 KILN_API kiln_value* kiln_bool(int value);
 KILN_API kiln_value* kiln_int(int64_t value);
 KILN_API kiln_value* kiln_float(double value);
+KILN_API kiln_value* kiln_complex(double real, double imaginary);
 KILN_API kiln_value* kiln_string(const char* text, size_t size);
 KILN_API kiln_value* kiln_list(const kiln_value* const* items, size_t count);
 KILN_API kiln_value* kiln_tuple(const kiln_value* const* items, size_t count);
@@ -142,7 +144,8 @@ KILN_API void kiln_value_free(kiln_value* value);
 KILN_API kiln_kind kiln_value_kind(const kiln_value* value);
 /* Of a bool, an int or a float; 0 for other kinds. */
 KILN_API int64_t kiln_value_int(const kiln_value* value);
-KILN_API double kiln_value_float(const kiln_value* value);
+KILN_API double kiln_value_float(const kiln_value* value);     /* also the real part of a complex number */
+KILN_API double kiln_value_imaginary(const kiln_value* value); /* of a complex number; 0 for other kinds */
 /* Of a string; NULL for other kinds. `size` may be NULL; the text ends in a 0 that it does not count. */
 KILN_API const char* kiln_value_string(const kiln_value* value, size_t* size);
 /* Items of a list, tuple or dict; 0 for other kinds. */

@@ -1,5 +1,6 @@
 // Values of kiln.h: made, looked at, taken apart, called.
 #include "embed/guarded.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/objects.h"
 
 using namespace kiln;
@@ -48,6 +49,8 @@ kiln_kind kind_of(Tag tag) {
       return KILN_INT;
     case Tag::Float:
       return KILN_FLOAT;
+    case Tag::Complex:
+      return KILN_COMPLEX;
     case Tag::Str:
       return KILN_STRING;
     case Tag::List:
@@ -109,6 +112,9 @@ kiln_value* kiln_int(std::int64_t value) {
 kiln_value* kiln_float(double value) {
   return made([&] { return Value(value); });
 }
+kiln_value* kiln_complex(double real, double imaginary) {
+  return made([&] { return interp::complex_value(real, imaginary); });
+}
 kiln_value* kiln_string(const char* text, std::size_t size) {
   return made([&] { return Value(std::string_view(text, size)); });
 }
@@ -141,7 +147,11 @@ std::int64_t kiln_value_int(const kiln_value* value) {
 }
 
 double kiln_value_float(const kiln_value* value) {
-  return value->value.is_number() ? value->value.number() : 0.0;
+  return interp::is_any_number(value->value) ? interp::complex_of(value->value).real : 0.0;
+}
+
+double kiln_value_imaginary(const kiln_value* value) {
+  return interp::is_any_number(value->value) ? interp::complex_of(value->value).imaginary : 0.0;
 }
 
 const char* kiln_value_string(const kiln_value* value, std::size_t* size) {

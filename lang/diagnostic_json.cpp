@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lang/diagnostic.h"
+#include "lang/fix.h"
 
 namespace kiln::lang {
 namespace {
@@ -34,6 +35,10 @@ std::string render_json(const Diagnostic& diagnostic) {
     out["labels"].push_back(std::move(entry));
   }
   out["help"] = diagnostic.help;
+  if (const auto fix = fix_of(diagnostic)) {
+    add_place(out["fix"], fix->span);
+    out["fix"]["text"] = fix->text;
+  }
   out["trace"] = Json::array();
   for (const Frame& frame : diagnostic.trace) {
     Json entry;

@@ -32,7 +32,7 @@ struct Receiver {
   std::string_view name;
 };
 // Types that have methods of their own, in the order in which a bare method name is looked for.
-constexpr std::array<Receiver, 15> kReceivers{{{Tag::Tensor, "tensor"},
+constexpr std::array<Receiver, 16> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::List, "list"},
                                                {Tag::Str, "str"},
                                                {Tag::Dict, "dict"},
@@ -45,6 +45,7 @@ constexpr std::array<Receiver, 15> kReceivers{{{Tag::Tensor, "tensor"},
                                                {Tag::Module, "module"},
                                                {Tag::Int, "int"},
                                                {Tag::Float, "float"},
+                                               {Tag::Complex, "complex"},
                                                {Tag::DType, "dtype"},
                                                {Tag::Graph, "graph"}}};
 

@@ -61,6 +61,7 @@ bool KeptSize::visit_object(const Value& value) {
     case Tag::Function:
       return value.as<interp::Function>().captures.empty() && value.as<interp::Function>().defaults.empty();
     case Tag::Range:
+    case Tag::Complex:
     case Tag::Slice:
     case Tag::Type:
     case Tag::StructType:

@@ -28,6 +28,7 @@ std::optional<TensorType> operand_type(const KnownType& known) {
   if (known.type == "bool") return number(DType::Bool);
   if (known.type == "int") return number(DType::I64);
   if (known.type == "float") return number(DType::F64);
+  if (known.type == "complex") return number(DType::C128);
   return std::nullopt;
 }
 

@@ -237,7 +237,7 @@ std::string usage_text() {
       "kiln [options] -e code        run code\n"
       "kiln run -n 4 file args…      run a program, or without a file the prompt, as ranks of one job\n"
       "kiln build file --entry f     compile a function to a shared object and a header for C:\n"
-      "                              --shape 'f32[8, 16]' for each argument, -o f.so f.h\n"
+      "                              types as its signature says, or --shape 'x=f32[8, 16]' --size n=8, -o f.so f.h\n"
       "kiln report [-o page.html] f  run a program, and write a page of what was compiled of it, and why\n"
       "kiln fmt [--check] files      format programs in place\n"
       "kiln check files              look for mistakes without running\n"

@@ -400,6 +400,8 @@ class Typer {
     if (expr.name == "dtype") return KnownType::of(Value(tensor.dtype));
     if (expr.name == "device") return KnownType::of(Value(tensor.device));
     if (expr.name == "requires_grad" || expr.name == "is_leaf") return KnownType::named("bool");
+    const bool is_part = expr.name == "real" || expr.name == "imag";
+    if (is_part) return apply(expr.name, {{{}, object, expr.object->span}});
     throw Unknown{fmt::format("`{}` is found out by running it", expr.name)};
   }
 

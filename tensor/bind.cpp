@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "tensor/autocast.h"
 #include "tensor/backend.h"
+#include "tensor/complex_bind.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/guarded/guarded.h"
@@ -414,20 +416,50 @@ Tensors run_body(const Op& op, Inputs inputs, const Attrs& attrs) {
   return op.decompose(op, inputs, attrs);
 }
 
-Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
-  check_dense(op, inputs);
-  if (!are_on_one_device(op, inputs)) [[unlikely]] {
-    const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
-    return bind(op, {moved.data(), moved.size()}, attrs);
-  }
+namespace {
+
+// As bind, of ops on real numbers and of moves.
+Tensors bind_as_it_is(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (levels::top != nullptr) [[unlikely]]
     return levels::top->bind(op, inputs, attrs);
   check_plain(inputs);
   return tape::sees(inputs) ? tape::bind(op, inputs, attrs) : run_eager(op, inputs, attrs);
 }
 
+}  // namespace
+
+Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
+  check_dense(op, inputs);
+  if (autocast::is_on) [[unlikely]]
+    return autocast::bind(op, inputs, attrs);
+  if (!are_on_one_device(op, inputs)) [[unlikely]] {
+    const SmallVector<Tensor, 4> moved = on_one_device(op, inputs, false);
+    return bind(op, {moved.data(), moved.size()}, attrs);
+  }
+  if (is_of_complex(op, inputs, attrs)) [[unlikely]] {
+    ComplexCall call = run_complex(op, inputs, attrs);
+    if (!call.goes_on) return std::move(call.results);
+    return bind_as_it_is(op, {call.inputs.data(), call.inputs.size()}, attrs);
+  }
+  return bind_as_it_is(op, inputs, attrs);
+}
+
+namespace {
+
+// The value is computed apart, by ops on parts, and copied.
+Tensor write_complex(const Op& op, const Tensor& target, const Tensors& results) {
+  check_result(op, target, results[0].type());
+  return ops::copy_(target, results[0]);
+}
+
+}  // namespace
+
 Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   check_dense(op, inputs);
+  if (autocast::is_on) [[unlikely]] {  // the target says the dtype
+    const autocast::Off off;
+    return bind_inplace(op, inputs, attrs);
+  }
   if (op.writes_metadata()) {
     return levels::top != nullptr ? levels::top->rearrange(op, inputs, attrs)
                                   : tape::rearrange(op, inputs, attrs);
@@ -439,6 +471,13 @@ Tensor bind_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Tensor& target = inputs[0];
   if (target.impl()->origin) check_current(op, target);
   check_writable(op, target.type(), target.layout());
+  SmallVector<Tensor, 4> complex;
+  if (is_of_complex(op, inputs, attrs)) [[unlikely]] {
+    ComplexCall call = run_complex(op, inputs, attrs);
+    if (!call.goes_on) return write_complex(op, target, call.results);
+    complex = std::move(call.inputs);
+    inputs = Inputs(complex.data(), complex.size());
+  }
   const std::vector<TensorType> results = check_inputs(op, inputs, attrs);
   check_result(op, target, results[0]);
   check_interrupt();

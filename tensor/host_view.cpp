@@ -27,6 +27,7 @@ HostView::HostView(const Tensor& x, DType dtype) : first_(nullptr), byte_count_(
 }
 
 void HostView::refuse_without_elements(const Tensor& x) {
+  x.check_readable();  // which knows more of a sparse gradient
   throw OpError(ErrorKind::Capture, "the elements of a " + to_string(x.type()) + " are not there to be read");
 }
 

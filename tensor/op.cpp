@@ -110,12 +110,14 @@ const Op& OpTable::add(Op op) {
   return *row;
 }
 
+void add_complex_ops(OpTable& table);  // ops/complex.cpp
+
 const OpTable& OpTable::get() {
   static const OpTable* const table = [] {
     auto* built = new OpTable;
     for (const auto add_family :
          {add_create_ops, add_elementwise_ops, add_reduce_ops, add_view_ops, add_shape_ops, add_index_ops,
-          add_linalg_ops, add_fourier_ops, add_nn_ops, add_random_ops, add_collective_ops}) {
+          add_linalg_ops, add_fourier_ops, add_nn_ops, add_random_ops, add_collective_ops, add_complex_ops}) {
       add_family(*built);
     }
     return built;

@@ -52,6 +52,12 @@ void check_one_element(const Tensor& x) {
                 {0});
 }
 
+void check_real(const Tensor& x) {
+  if (!is_complex(x.dtype())) return;
+  throw OpError(ErrorKind::DType, "item: a " + to_string(x.type()) + " is no real number", {0},
+                "take a part: z.real(), or its size: z.abs()");
+}
+
 template <class T>
 double as_double(T value) {
   if constexpr (requires { to_float(value); }) {
@@ -83,6 +89,9 @@ Tensor Tensor::without_elements(std::span<const Dim> sizes, DType dtype, Device 
 Tensor Tensor::alias(const Tensor& of, Layout layout) {
   return from_storage(of.storage(), std::move(layout), of.dtype());
 }
+Tensor Tensor::alias(const Tensor& of, Layout layout, DType dtype) {
+  return from_storage(of.storage(), std::move(layout), dtype);
+}
 
 Tensor Tensor::from_storage(Ref<Storage> storage, Layout layout, DType dtype) {
   Ref<TensorImpl> impl = new_impl();
@@ -97,6 +106,7 @@ Tensor Tensor::from_storage(Ref<Storage> storage, Layout layout, DType dtype) {
 Tensor Tensor::number(bool value) { return new_number(value, DType::Bool); }
 Tensor Tensor::number(std::int64_t value) { return new_number(value, DType::I64); }
 Tensor Tensor::number(double value) { return new_number(value, DType::F64); }
+Tensor Tensor::number(Complex<double> value) { return new_number(value, DType::C128); }
 Tensor Tensor::symbol(Dim symbol) {
   Tensor made = without_elements({}, DType::I64, Device{});
   made.impl()->is_number = true;
@@ -112,7 +122,17 @@ double Tensor::item_float() const {
   levels::announce_read(*this);
   if (is_symbol()) return static_cast<double>(impl_->symbol.fixed());
   check_one_element(*this);
+  check_real(*this);
   return visit_dtype(dtype(), [this]<class T>() { return as_double(*HostView(*this).as<T>()); });
+}
+
+Complex<double> Tensor::item_complex() const {
+  if (!is_complex(dtype())) return {item_float(), 0};
+  levels::announce_read(*this);
+  check_one_element(*this);
+  if (dtype() == DType::C128) return *HostView(*this).as<Complex<double>>();
+  const auto value = *HostView(*this).as<Complex<float>>();
+  return {value.real, value.imaginary};
 }
 
 std::int64_t Tensor::item_int() const {
@@ -132,6 +152,7 @@ bool Tensor::item_bool() const {
   levels::announce_read(*this);
   if (is_symbol()) return impl_->symbol != 0;
   check_one_element(*this);
+  if (is_complex(dtype())) return item_complex() != Complex<double>{};
   return visit_dtype(dtype(), [this]<class T>() { return as_double(*HostView(*this).as<T>()) != 0; });
 }
 

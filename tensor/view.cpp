@@ -15,10 +15,10 @@ namespace {
 
 // Only as_strided can reach out of its storage; all views pass here, so all are checked. Over symbols the
 // storage is as long as it is in this call, which other views must not be asked about.
-void check_inside(const Op& op, const Tensor& input, const Layout& layout) {
+void check_inside(const Op& op, const Tensor& input, const Layout& layout, DType dtype) {
   if (!op.has(kCountsPlaces) && (!input.has_elements() || SymbolicRun::current() != nullptr)) return;
   if (count_elements(layout.sizes) == 0) return;  // wherever it is, nothing is read there
-  const auto count = static_cast<std::int64_t>(input.storage()->bytes() / size_of(input.dtype()));
+  const auto count = static_cast<std::int64_t>(input.storage()->bytes() / size_of(dtype));
   const auto [begin, end] = extent(layout);
   if (begin >= 0 && end <= count) return;
   throw OpError(ErrorKind::Index,
@@ -66,11 +66,13 @@ bool ViewPath::lies_as_base(const Tensor& x) const {
 }
 
 std::vector<ViewStep> ViewPath::of(const Tensor& like_base) const {
-  return counts_places() && lies_as_base(like_base) ? by_place(like_base.layout()) : steps_.in_order();
+  return counts_places() && !steps_.change_dtype() && lies_as_base(like_base) ? by_place(like_base.layout())
+                                                                              : steps_.in_order();
 }
 
 bool ViewPath::can_be_of(const Tensor& like_base) const {
   if (!steps_.count_places()) return true;
+  if (steps_.change_dtype()) return false;
   const auto [base_begin, base_end] = extent(base_);
   const auto [view_begin, view_end] = extent(view_);
   return lies_as_base(like_base) && view_begin >= base_begin && view_end <= base_end;
@@ -97,11 +99,12 @@ Tensor follow_steps(Tensor x, std::span<const ViewStep> steps) {
 }
 
 Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs) {
+  const DType dtype = op.dtype_of_view(input.dtype(), attrs);
   std::vector<Layout> layouts = op.view(input.layout(), attrs);
   Tensors outputs;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    check_inside(op, input, layouts[i]);
-    Tensor output = Tensor::alias(input, std::move(layouts[i]));
+    check_inside(op, input, layouts[i], dtype);
+    Tensor output = Tensor::alias(input, std::move(layouts[i]), dtype);
     link_view(op, input, attrs, static_cast<int>(i), output);
     outputs.push_back(std::move(output));
   }

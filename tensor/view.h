@@ -49,14 +49,12 @@ class ViewPath {
       : steps_(std::move(steps)), base_(std::move(base)), view_(std::move(view)) {}
 
   // From the base itself.
-  std::vector<ViewStep> of_base() const {
-    return steps_.size() > kManySteps ? by_place(base_) : steps_.in_order();
-  }
+  std::vector<ViewStep> of_base() const { return goes_by_place() ? by_place(base_) : steps_.in_order(); }
   // From a tensor of the base's sizes. One for steps that count places lies in memory as the base does and
   // holds all that the view shows: `can_be_of`.
   std::vector<ViewStep> of(const Tensor& like_base) const;
   bool can_be_of(const Tensor& like_base) const;
-  bool counts_places() const { return steps_.size() > kManySteps || steps_.count_places(); }
+  bool counts_places() const { return goes_by_place() || steps_.count_places(); }
   const ViewSteps& steps() const { return steps_; }
   const Layout& base() const { return base_; }
   const Layout& view() const { return view_; }
@@ -64,6 +62,8 @@ class ViewPath {
  private:
   // Programs seldom take more, and read the names of those they take.
   static constexpr std::size_t kManySteps = 32;
+  // Places are counted in elements of one dtype.
+  bool goes_by_place() const { return steps_.size() > kManySteps && !steps_.change_dtype(); }
   std::vector<ViewStep> by_place(const Layout& from) const;
   bool lies_as_base(const Tensor& x) const;
 

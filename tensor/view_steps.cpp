@@ -41,6 +41,8 @@ bool ViewSteps::show_all() const { return !last_ || last_->shows_all; }
 
 bool ViewSteps::count_places() const { return last_ && last_->counts_places; }
 
+bool ViewSteps::change_dtype() const { return last_ && last_->changes_dtype; }
+
 const Op* ViewSteps::first_without_undo() const { return last_ ? last_->without_undo : nullptr; }
 
 }  // namespace kiln

@@ -31,6 +31,9 @@ class ViewSteps {
   bool show_all() const;
   // Is there a step that sees places of the storage, wherever in it the base begins?
   bool count_places() const;
+  // Is there a step that reads the bytes as elements of another dtype? Places before and behind it are
+  // counted in other elements.
+  bool change_dtype() const;
   // The oldest step whose op cannot be undone; null: all can.
   const Op* first_without_undo() const;
 
@@ -43,6 +46,7 @@ class ViewSteps {
           count(before ? before->count + 1 : 1),
           shows_all(step.op->has(kShowsAll) && (!before || before->shows_all)),
           counts_places(step.op->has(kCountsPlaces) || (before && before->counts_places)),
+          changes_dtype(step.op->view_dtype != nullptr || (before && before->changes_dtype)),
           without_undo(before && before->without_undo != nullptr ? before->without_undo
                        : step.op->undo                           ? nullptr
                                                                  : step.op) {}
@@ -51,6 +55,7 @@ class ViewSteps {
     std::size_t count;
     bool shows_all;
     bool counts_places;
+    bool changes_dtype;
     const Op* without_undo;
   };
   friend void destroy(Link* link);

@@ -1,10 +1,10 @@
-// What changes the text: new names, fixes of mistakes, the one format.
+// What changes the text: fixes of mistakes, the one format.
 #include <algorithm>
 #include <array>
 
 #include "editor/features.h"
 #include "editor/places.h"
-#include "editor/renaming.h"
+#include "editor/range_format.h"
 
 namespace kiln::editor {
 namespace {
@@ -13,51 +13,11 @@ Json workspace_edit(const Document& document, Json edits) {
   return {{"changes", {{document.uri(), std::move(edits)}}}};
 }
 
-// ---- New names ----
-
-Json rename_options() { return {{"prepareProvider", true}}; }
-
-const Symbol& renamed_symbol(Server& server, Document& document, const Json& params) {
-  const std::size_t offset = server.offset_of(document, params);
-  const Symbol* const symbol = document.analysis().symbols().at(offset);
-  if (symbol == nullptr && document.analysis().symbols().member_at(offset) != nullptr)
-    throw RequestError{kRequestFailed,
-                       "fields and methods belong to values: only a run tells all places of one"};
-  if (symbol == nullptr) throw RequestError{kRequestFailed, "here is no name of a variable"};
-  if (!symbol->is_defined())
-    throw RequestError{kRequestFailed, "`" + symbol->name + "` is not defined in this file"};
-  return *symbol;
-}
-
-void prepare_rename(Server& server, const Json& params, const Reply& reply) {
-  Document& document = server.document_of(params);
-  const std::size_t offset = server.offset_of(document, params);
-  const Symbol& symbol = renamed_symbol(server, document, params);
-  for (const Occurrence& each : symbol.occurrences) {
-    if (each.begin > offset || offset > each.end) continue;
-    return reply({{"range", range_json(document.text(), each.begin, each.end, server.client().encoding)},
-                  {"placeholder", symbol.name}});
-  }
-}
-
-void rename(Server& server, const Json& params, const Reply& reply) {
-  Document& document = server.document_of(params);
-  const Symbol& symbol = renamed_symbol(server, document, params);
-  const std::string name = params.at("newName");
-  if (!is_name(name)) throw RequestError{kRequestFailed, "`" + name + "` is no name"};
-  const std::vector<Replacement> replacements = renaming(document.analysis(), symbol, name);
-  if (!keeps_meaning(document.analysis(), replacements))
-    throw RequestError{kRequestFailed,
-                       "`" + name + "` means something else where `" + symbol.name + "` is used"};
-  Json edits = Json::array();
-  for (const Replacement& each : replacements)
-    edits.push_back(edit_json(document.text(), each.begin, each.end, each.text, server.client().encoding));
-  reply(workspace_edit(document, std::move(edits)));
-}
-
 // ---- Fixes ----
 
-Json fix_options() { return {{"codeActionKinds", {"quickfix"}}}; }
+constexpr std::string_view kQuickFix = "quickfix", kFixAll = "source.fixAll";
+
+Json fix_options() { return {{"codeActionKinds", {kQuickFix, kFixAll}}}; }
 
 std::string title_of(const Document& document, const Replacement& fix) {
   const std::string old = document.text().str().substr(fix.begin, fix.end - fix.begin);
@@ -65,10 +25,48 @@ std::string title_of(const Document& document, const Replacement& fix) {
   return old.empty() ? "Write `" + fix.text + "`" : "Replace `" + old + "` by `" + fix.text + "`";
 }
 
-bool wants_fixes(const Json& context) {
+// A kind that is asked for stands for those that begin with it: "source" for "source.fixAll".
+bool wants(const Json& context, std::string_view kind) {
   if (!context.contains("only")) return true;
-  return std::any_of(context["only"].begin(), context["only"].end(),
-                     [](const Json& kind) { return kind == "" || kind == "quickfix"; });
+  return std::any_of(context["only"].begin(), context["only"].end(), [&](const Json& each) {
+    const auto asked = each.get<std::string>();
+    return kind == asked || asked.empty() || kind.starts_with(asked + ".");
+  });
+}
+
+void add_fixes(Json& actions, const Document& document, std::size_t begin, std::size_t end,
+               Encoding encoding) {
+  for (const Mistake& each : document.mistakes) {
+    const bool is_here = each.place.begin <= end && begin <= each.place.end;
+    if (!each.fix || !is_here) continue;
+    Json edit = edit_json(document.text(), each.fix->begin, each.fix->end, each.fix->text, encoding);
+    actions.push_back({{"title", title_of(document, *each.fix)},
+                       {"kind", kQuickFix},
+                       {"isPreferred", true},
+                       {"diagnostics", {diagnostic_json(document, each, encoding)}},
+                       {"edit", workspace_edit(document, {std::move(edit)})}});
+  }
+}
+
+// All fixes of the text as one edit. Of those that touch the same place the first is taken.
+void add_fix_of_all(Json& actions, const Document& document, Encoding encoding) {
+  std::vector<Replacement> fixes;
+  for (const Mistake& each : document.mistakes)
+    if (each.fix) fixes.push_back(*each.fix);
+  std::ranges::stable_sort(fixes, {}, &Replacement::begin);
+  Json edits = Json::array();
+  std::uint32_t done = 0;
+  for (const Replacement& each : fixes) {
+    if (!edits.empty() && each.begin <= done) continue;
+    done = each.end;
+    edits.push_back(edit_json(document.text(), each.begin, each.end, each.text, encoding));
+  }
+  if (edits.empty()) return;
+  const std::string title = edits.size() == 1
+                                ? "Fix what can be fixed: 1 mistake"
+                                : "Fix what can be fixed: " + std::to_string(edits.size()) + " mistakes";
+  actions.push_back(
+      {{"title", title}, {"kind", kFixAll}, {"edit", workspace_edit(document, std::move(edits))}});
 }
 
 void code_actions(Server& server, const Json& params, const Reply& reply) {
@@ -77,17 +75,11 @@ void code_actions(Server& server, const Json& params, const Reply& reply) {
   const Json& range = params.at("range");
   const std::size_t begin = document.text().offset(position_from(range.at("start")), encoding);
   const std::size_t end = document.text().offset(position_from(range.at("end")), encoding);
+  const Json context = params.value("context", Json::object());
   Json actions = Json::array();
-  const bool is_wanted = wants_fixes(params.value("context", Json::object()));
-  for (const Mistake& each : document.mistakes) {
-    const bool is_here = each.place.begin <= end && begin <= each.place.end;
-    if (!is_wanted || !each.fix || !is_here || !document.mistakes_are_current()) continue;
-    Json edit = edit_json(document.text(), each.fix->begin, each.fix->end, each.fix->text, encoding);
-    actions.push_back({{"title", title_of(document, *each.fix)},
-                       {"kind", "quickfix"},
-                       {"isPreferred", true},
-                       {"diagnostics", {diagnostic_json(document, each, encoding)}},
-                       {"edit", workspace_edit(document, {std::move(edit)})}});
+  if (document.mistakes_are_current()) {
+    if (wants(context, kQuickFix)) add_fixes(actions, document, begin, end, encoding);
+    if (context.contains("only") && wants(context, kFixAll)) add_fix_of_all(actions, document, encoding);
   }
   reply(std::move(actions));
 }
@@ -121,11 +113,32 @@ void format(Server& server, const Json& params, const Reply& reply) {
   }
 }
 
-constexpr std::array<Feature, 4> kFeatures{
-    {{"textDocument/rename", "renameProvider", rename_options, rename},
-     {"textDocument/prepareRename", "", nullptr, prepare_rename},
-     {"textDocument/codeAction", "codeActionProvider", fix_options, code_actions},
-     {"textDocument/formatting", "documentFormattingProvider", nullptr, format}}};
+// The lines that differ within the range, and what must change with them so that the whole text formatted
+// stays the same.
+void format_range(Server& server, const Json& params, const Reply& reply) {
+  Document& document = server.document_of(params);
+  const Encoding encoding = server.client().encoding;
+  const Json& range = params.at("range");
+  const Position start = position_from(range.at("start")), end = position_from(range.at("end"));
+  // An end at the beginning of a line is that of the line before.
+  const std::size_t last = end.character == 0 && end.line > start.line ? end.line - 1 : end.line;
+  try {
+    Json edits = Json::array();
+    for (const LineChange& each : range_changes(document.name(), document.text().str(), start.line, last)) {
+      const std::size_t begin = document.text().offset({each.first, 0}, encoding);
+      const std::size_t behind = document.text().offset({each.first + each.count, 0}, encoding);
+      edits.push_back(edit_json(document.text(), begin, behind, each.text, encoding));
+    }
+    reply(std::move(edits));
+  } catch (const lang::UserError&) {
+    reply(Json::array());
+  }
+}
+
+constexpr std::array<Feature, 3> kFeatures{
+    {{"textDocument/codeAction", "codeActionProvider", fix_options, code_actions},
+     {"textDocument/formatting", "documentFormattingProvider", nullptr, format},
+     {"textDocument/rangeFormatting", "documentRangeFormattingProvider", nullptr, format_range}}};
 
 }  // namespace
 

@@ -1,5 +1,4 @@
-// Where names stand: definitions, references, the symbols of a document and of the open folders.
-#include <algorithm>
+// Where names are defined: definitions, the symbols of a document and of the open folders.
 #include <array>
 #include <filesystem>
 
@@ -7,6 +6,7 @@
 #include "editor/library_files.h"
 #include "editor/names_asked.h"
 #include "editor/outline.h"
+#include "editor/shared_names.h"
 #include "editor/uri.h"
 #include "repl/options.h"
 #include "repl/program_files.h"
@@ -35,18 +35,10 @@ void ask_definition(Server& server, Document& document, Json names, const Reply&
                          [reply](const Json& found) { reply(definition_json(found)); });
 }
 
-// The file that an import names, where it is one of the user's.
-std::string imported_file(const Document& document, const lang::ImportStmt& import) {
-  std::filesystem::path path{std::string(import.module)};
-  if (!import.is_path) path += ".kiln";
-  const std::filesystem::path whole = std::filesystem::path(document.path()).parent_path() / path;
-  std::error_code failed;
-  return std::filesystem::exists(whole, failed) ? whole.lexically_normal().string() : "";
-}
-
 void define_import(Server& server, Document& document, const Symbol& symbol, const Reply& reply) {
   const auto& import = static_cast<const lang::ImportStmt&>(*symbol.definition);
-  const std::string file = imported_file(document, import);
+  const std::string file =
+      imported_file(std::filesystem::path(document.path()).parent_path().string(), import);
   const Json start = {{"line", 0}, {"character", 0}};
   if (!file.empty() && import.names.empty())
     return reply({{"uri", uri_of_path(file)}, {"range", {{"start", start}, {"end", start}}}});
@@ -66,36 +58,6 @@ void definition(Server& server, const Json& params, const Reply& reply) {
   if (symbol->definition != nullptr && symbol->definition->kind == lang::StmtKind::Import)
     return define_import(server, document, *symbol, reply);
   reply(location(document, *first, server.client().encoding));
-}
-
-// ---- Where else ----
-
-void references(Server& server, const Json& params, const Reply& reply) {
-  Document& document = server.document_of(params);
-  const Symbol* const symbol = document.analysis().symbols().at(server.offset_of(document, params));
-  Json found = Json::array();
-  const bool with_definitions = params.value("context", Json::object()).value("includeDeclaration", true);
-  if (symbol != nullptr) {
-    for (const Occurrence& each : symbol->occurrences) {
-      if (with_definitions || !each.is_definition)
-        found.push_back(location(document, each, server.client().encoding));
-    }
-  }
-  reply(std::move(found));
-}
-
-void highlights(Server& server, const Json& params, const Reply& reply) {
-  constexpr int kRead = 2, kWrite = 3;
-  Document& document = server.document_of(params);
-  const Symbol* const symbol = document.analysis().symbols().at(server.offset_of(document, params));
-  Json found = Json::array();
-  if (symbol != nullptr) {
-    for (const Occurrence& each : symbol->occurrences) {
-      found.push_back({{"range", range_json(document.text(), each.begin, each.end, server.client().encoding)},
-                       {"kind", each.is_definition ? kWrite : kRead}});
-    }
-  }
-  reply(std::move(found));
 }
 
 // ---- Symbols ----
@@ -145,10 +107,8 @@ void workspace_symbols(Server& server, const Json& params, const Reply& reply) {
   reply(std::move(found));
 }
 
-constexpr std::array<Feature, 5> kFeatures{
+constexpr std::array<Feature, 3> kFeatures{
     {{"textDocument/definition", "definitionProvider", nullptr, definition},
-     {"textDocument/references", "referencesProvider", nullptr, references},
-     {"textDocument/documentHighlight", "documentHighlightProvider", nullptr, highlights},
      {"textDocument/documentSymbol", "documentSymbolProvider", nullptr, document_symbols},
      {"workspace/symbol", "workspaceSymbolProvider", nullptr, workspace_symbols}}};
 

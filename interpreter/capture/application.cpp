@@ -10,6 +10,7 @@
 #include "interpreter/vm/context.h"
 #include "jit/graph/rewrite.h"
 #include "jit/pipeline/compiled_graph.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
@@ -47,6 +48,7 @@ class BackwardTrace {
     std::optional<jit::Graph> graph;
     try {
       const GradMode recorded(true);
+      const autocast::Off off;  // as in every derivative
       graph = trace(kept);
     } catch (const NotCaptured&) {
     } catch (const OpError&) {
@@ -64,7 +66,7 @@ class BackwardTrace {
   static Tensor leaf(const Tensor& x) {
     const GradMode off(false);
     Tensor made = ops::contiguous(ops::clone(x));
-    if (is_float(made.dtype())) set_requires_grad(made, true);
+    if (is_differentiable(made.dtype())) set_requires_grad(made, true);
     return made;
   }
 
@@ -124,7 +126,7 @@ class BackwardTrace {
     std::vector<Value> grads(application_.outputs.size());
     std::size_t real = 0;
     for (std::size_t k = 0; k < application_.made.size(); ++k) {
-      if (!is_float(application_.made[k].dtype())) continue;
+      if (!is_differentiable(application_.made[k].dtype())) continue;
       if (application_.constants[k] || (++real > 1 && !application_.materializes_grads)) throw NotCaptured{};
       grads_.push_back(leaf(ops::ones_like(application_.made[k])));
       grads[application_.tensor_outputs[k]] = Value(grads_.back());
@@ -308,6 +310,7 @@ std::string BodyScope::program_trouble(Tracer& tracer, const Application& applic
   if (context_escapes(tracer, application)) return "the context of an autograd function is kept elsewhere";
   if (!tracer.recorder().interpreted().empty() && application.outputs.size() != application.made.size())
     return "an autograd function gives host data that may depend on elements";
+  if (autocast::is_on) return "an autograd function is called within autocast";
   if (!tracer.keeps_as_they_are(application.arguments))
     return "an autograd function is given host data that the call makes";
   return "";

@@ -100,7 +100,7 @@ class Report {
 
   void value(const std::string& name, const Value& v) {
     add(name + " is", text_.of(v));
-    if (v.is(Tag::Tensor) && kiln::is_float(v.tensor().dtype()) && requires_grad(v.tensor()) &&
+    if (v.is(Tag::Tensor) && kiln::is_differentiable(v.tensor().dtype()) && requires_grad(v.tensor()) &&
         !is_leaf(v.tensor()))
       results_.push_back(v.tensor());
     if (v.is(Tag::Tuple) || v.is(Tag::List)) {

@@ -13,6 +13,7 @@
 #include "jit/graph/evaluate.h"
 #include "jit/runtime/pending_executable.h"
 #include "jit/runtime/reduce.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp {
@@ -97,6 +98,7 @@ std::optional<Check> Check::begin(const Entry& entry, SourceValues& found, Numbe
   if (check.before_.size() != check.given_.size()) return std::nullopt;
   const jit::RunGraph run = [&](Inputs arguments) {
     const GradMode mode(grad_enabled() && entry.taped);
+    const autocast::Off off;
     return run_or_refuse(entry.run, arguments, check.symbols_);
   };
   check.compiled_ = jit::run_on(run, jit::copies_of(check.given_));

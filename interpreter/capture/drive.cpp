@@ -14,6 +14,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
 #include "interpreter/vm/registers.h"
+#include "tensor/autocast.h"
 #include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
@@ -513,6 +514,7 @@ class Drive {
   // Makes the entry's runner. False: the graph cannot be run, or not now.
   bool compile(Place& place, Entry& entry) {
     const kiln::timeline::Span span(kiln::timeline::Kind::Compile, entry.captured.name);
+    const kiln::autocast::Off off;
     return tried(place, entry, [&] { make_run(place, entry); });
   }
   template <class F>

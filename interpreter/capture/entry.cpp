@@ -4,6 +4,7 @@
 
 #include "interpreter/interpreter.h"
 #include "interpreter/vm/vm.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/collective.h"
 #include "tensor/interrupt.h"
@@ -163,6 +164,7 @@ bool Entry::apply(Vm& vm, SourceValues& found, Numbers& numbers) const {
     SymbolValues symbols;
     bool done = gather(found, numbers, tensors, symbols);
     const GradMode mode(grad_enabled() && taped);
+    const autocast::Off off;
     const std::uint64_t began = names.empty() ? 0 : tape::next_sequence();
     if (done) outputs = run_or_restore(run, tensors, symbols, done);
     if (!done) return false;

@@ -10,6 +10,7 @@
 #include "interpreter/text/plain_text.h"
 #include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/collective.h"
 #include "tensor/fast_math.h"
@@ -218,6 +219,14 @@ bool are_apart(const std::vector<SourceId>& objects, SourceValues& found) {
   return std::adjacent_find(now.begin(), now.end()) == now.end();
 }
 
+// Of what `modes_number` gives.
+bool has_fast_math(std::int64_t modes) { return modes % 2 != 0; }
+std::int64_t autocast_state(std::int64_t modes) { return modes / 2; }
+std::string autocast_text(std::int64_t modes) {
+  const std::optional<DType> low = autocast::dtype_of(autocast_state(modes));
+  return low ? "autocast(" + std::string(name(*low)) + ")" : "off";
+}
+
 std::string short_text(const Value& v) {
   if (std::optional<std::string> plain = repr_of_plain(v)) return *std::move(plain);
   switch (v.tag()) {
@@ -242,10 +251,12 @@ std::string keys_text(const std::vector<Value>& keys) {
 
 }  // namespace
 
+std::int64_t modes_number() { return autocast::state() * 2 + (fast_math() ? 1 : 0); }
+
 bool Guard::holds(SourceValues& found, Numbers& numbers) const {
   switch (kind) {
     case Kind::Modes:
-      return grad_enabled() == value.as_bool() && fast_math() == (number != 0);
+      return grad_enabled() == value.as_bool() && modes_number() == number;
     case Kind::Membership:
       return membership_version() == static_cast<std::uint64_t>(number);
     case Kind::SameMemory:
@@ -297,7 +308,8 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
   switch (kind) {
     case Kind::Modes:
       return std::string(value.as_bool() ? "gradients are recorded" : "gradients are not recorded") +
-             (number != 0 ? ", within fastmath()" : "");
+             (has_fast_math(number) ? ", within fastmath()" : "") +
+             (autocast_state(number) != 0 ? ", within " + autocast_text(number) : "");
     case Kind::Membership:
       return "the ranks and their process sets are the same";
     case Kind::SameMemory:
@@ -356,8 +368,10 @@ std::string Guard::text(const Sources& sources, const Exprs& exprs) const {
 TensorGuard::Difference Guard::difference(const Sources& sources, const Exprs& exprs,
                                           SourceValues& found) const {
   const auto truth = [](bool flag) { return flag ? "true" : "false"; };
-  if (kind == Kind::Modes && fast_math() != (number != 0))
-    return {"within fastmath()", truth(number != 0), truth(fast_math())};
+  if (kind == Kind::Modes && fast_math() != has_fast_math(number))
+    return {"within fastmath()", truth(has_fast_math(number)), truth(fast_math())};
+  if (kind == Kind::Modes && modes_number() != number)
+    return {"autocast", autocast_text(number), autocast_text(modes_number())};
   if (kind == Kind::Modes) return {"gradients are recorded", truth(value.as_bool()), truth(!value.as_bool())};
   if (kind == Kind::Membership) return {"the ranks and their process sets", "as captured", "others"};
   if (kind == Kind::SameMemory) return {"which tensors share memory", "as captured", "otherwise"};

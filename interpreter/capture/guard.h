@@ -49,6 +49,9 @@ struct TensorGuard {
   Difference difference(const Tensor& x) const;
 };
 
+// What a guard on the modes compares beside the recording of gradients: `fastmath()` and `autocast(dtype)`.
+std::int64_t modes_number();
+
 struct Guard {
   enum class Kind : std::uint8_t {
     Equal,      // an immediate or a text, `value`

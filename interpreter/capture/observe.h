@@ -59,7 +59,7 @@ class Observer {
   void comparison(lang::CompareOp op, const Value* a, const Value* b, std::optional<std::int64_t> constant);
   void number_truth(const Value* r);
   void numbers_of_call();
-  bool follows_ranges() const;
+  bool follows_range() const;
   void begin_range();
   void next_of_range();
   void numbers_of_index();

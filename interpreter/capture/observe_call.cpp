@@ -4,6 +4,7 @@
 #include "interpreter/capture/compiled.h"
 #include "interpreter/capture/observe.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/context.h"
 #include "interpreter/vm/kept_place.h"
@@ -127,6 +128,9 @@ void Observer::callee(const Value& given, std::span<const Value> arguments, bool
       op_call(arguments);
       return fix_numbers_in(arguments);
     case Tag::Instance: {
+      const Value* hooked = nullptr;
+      if (field_of(f, kHookedCall, hooked) && !hooked->is_none()) return callee(*hooked, arguments, false);
+      if (tracer_.is_stopped()) return;
       const StructType& type = f.as<Instance>().struct_type();
       const Value* method = type.method("call");
       if (method == nullptr) return tracer_.stop(describe(f) + " is called");
@@ -194,7 +198,8 @@ void Observer::host(HostRule rule, const std::string& name, std::span<const Valu
       return tracer_.stop("`" + name + "` is called");
     case HostRule::Reads:
     case HostRule::Computes:
-      if (tracer_.is_apart_ && name == "is_grad_enabled") return tracer_.stop("a mode is asked for");
+      if (tracer_.is_apart_ && (name == "is_grad_enabled" || name == "autocast_dtype"))
+        return tracer_.stop("a mode is asked for");
       read_arguments();
       if (calls_back) tracer_.save_checkpoint();
       return;
@@ -365,7 +370,7 @@ void Observer::method_call(std::uint32_t count, const Site& site) {
       break;
     case Tag::Opaque: {
       const std::string& scope = receiver.as<Opaque>().name;
-      const bool mode = scope == "no_grad()" || scope == "enable_grad()";
+      const bool mode = scope == "no_grad()" || scope == "enable_grad()" || scope.starts_with("autocast(");
       if (!mode || tracer_.is_outside(receiver) || (site.name != "enter" && site.name != "exit"))
         tracer_.stop("`" + std::string(site.name) + "` of `" + scope +
                      "` is called: do so before or after the function");

@@ -9,11 +9,18 @@ using lang::CompareOp;
 
 // ---- Ranges of varying numbers ----
 
-// May a range follow varying numbers, so that a loop over it may be a node that goes round as often as each
-// call says? A function that the host calls back has no nodes. Where an entry holds iterations of a loop, one
-// within it goes on by itself.
-bool Observer::follows_ranges() const {
-  return tracer_.nested_ == 0 && !tracer_.is_apart_ && !tracer_.varying_.in_loop;
+// May the range that a call makes follow varying numbers, so that a loop over it may be a node that goes
+// round as often as each call says? Nothing but the loop sees the range. A function that the host calls back
+// has no nodes. Where an entry holds iterations of a loop, one within it goes on by itself.
+bool Observer::follows_range() const {
+  if (tracer_.nested_ > 0 || tracer_.is_apart_ || tracer_.varying_.in_loop) return false;
+  const Code& code = *frame_.code;
+  std::uint32_t made = i_.a;
+  std::size_t next = frame_.place() + 1;
+  const auto takes_it = [&] { return code.instructions[next].b == made && frame_.is_temporary(made); };
+  while (code.opcode_at(next) == Opcode::Word) ++next;
+  if (code.opcode_at(next) == Opcode::Take && takes_it()) made = code.instructions[next++].a;
+  return code.opcode_at(next) == Opcode::BeginFor && takes_it();
 }
 
 // A loop begins over a range that follows numbers: its next item and how many are left follow them, until it

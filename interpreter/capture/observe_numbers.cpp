@@ -264,7 +264,7 @@ void Observer::numbers_of_call() {
       return size_query(arguments[0].tensor(), 0, false);
     if (f.is(Tag::StructType) && f.as<StructType>().is_autograd) return tracer_.hand(f, arguments);
     const bool of_exponent = arguments.size() > 1 && tracer_.shadow(&arguments[1]) >= 0;
-    if (any_number() && is_numeric_function(f, arguments, follows_ranges()) &&
+    if (any_number() && is_numeric_function(f, arguments, follows_range()) &&
         !decides_kind(f, arguments, of_exponent)) {
       Expr expr;
       expr.kind = Expr::Kind::Call;

@@ -15,7 +15,8 @@ void RecordedViews::note(Inputs outputs) {
       results_.push_back({Kind::Own, std::nullopt});
     } else {
       results_.push_back({origin->of_itself ? Kind::Rearranged : Kind::View,
-                          View{origin->steps, base_of(*origin).layout(), x.layout(), x.storage()->bytes()}});
+                          View{origin->steps, base_of(*origin).layout(), x.layout(), base_of(*origin).dtype(),
+                               x.storage()->bytes()}});
     }
   }
 }
@@ -65,7 +66,7 @@ void RecordedViews::give(Inputs outputs, bool same_sizes) const {
 void RecordedViews::make_view(const Tensor& x, const View& recorded, bool same_sizes) {
   const tape::Edge edge = tape::history(x);
   if (same_sizes && !edge && x.layout() == recorded.view && x.storage()->bytes() == recorded.bytes) {
-    const Tensor base = Tensor::alias(x, recorded.base);
+    const Tensor base = Tensor::alias(x, recorded.base, recorded.dtype);
     x.impl()->origin.reset(new ViewOrigin{base, recorded.steps, tape::history_version(base)});
     return;
   }

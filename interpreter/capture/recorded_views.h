@@ -26,6 +26,7 @@ class RecordedViews {
   struct View {
     ViewSteps steps;
     Layout base, view;
+    DType dtype;        // of the base
     std::size_t bytes;  // of the storage
   };
   enum class Kind : std::uint8_t {

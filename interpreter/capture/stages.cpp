@@ -13,6 +13,7 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/loops.h"
 #include "interpreter/capture/own_pass.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/impl.h"
 #include "jit/graph/loop.h"
 #include "jit/passes/run_recipe.h"
@@ -31,9 +32,10 @@ using capture::Place;
 const Code* code_of(const Value& function) {
   const Value* f = &called_by(function);
   if (f->is(Tag::Method)) f = &f->as<Method>().function;
-  if (f->is(Tag::Instance)) {
-    const Value* call = f->as<Instance>().struct_type().method("call");
-    if (call != nullptr) f = call;
+  while (f->is(Tag::Instance)) {
+    const Value* call = called_of(f->as<Instance>());
+    if (call == nullptr) return nullptr;
+    f = call;
   }
   return f->is(Tag::Function) ? f->as<Function>().code : nullptr;
 }
@@ -371,6 +373,20 @@ std::string trips_sentence(const HotLoop& loop) {
 
 namespace {
 
+// The first ones, each on a line behind an end of line, and how many there are beside them.
+std::string recompile_sentences(const std::vector<Recompile>& recompiles) {
+  constexpr std::size_t kShown = 12;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(recompiles.size(), kShown); ++k) {
+    const Recompile& each = recompiles[k];
+    text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
+  }
+  if (recompiles.size() > kShown)
+    text += fmt::format("\nand {} more times, which `compile_info(f).recompiles` lists",
+                        recompiles.size() - kShown);
+  return text;
+}
+
 // The loops that are nodes of its graphs, each once.
 std::vector<std::string> loop_nodes_in(const Compiled& compiled) {
   std::vector<std::string> sentences;
@@ -412,8 +428,7 @@ std::string why(Interpreter& interpreter, const Value& function) {
   for (const GraphBreak& each : info.breaks)
     text += fmt::format("\nit breaks at {}:{}: {}", each.file, each.line, each.reason);
   for (const std::string& each : info.notes) text += "\n" + each;
-  for (const Recompile& each : info.recompiles)
-    text += fmt::format("\nit was compiled again: {} was {}, is {}", each.guard, each.was, each.now);
+  text += recompile_sentences(info.recompiles);
   for (const Code* each : compiled_code(interpreter, function)) {
     for (const std::string& sentence : apart_in(*each->compiled)) text += "\n" + sentence;
     for (const std::string& sentence : on_host_in(*each->compiled)) text += "\n" + sentence;

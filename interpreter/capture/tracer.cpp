@@ -76,7 +76,7 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
   Guard modes;
   modes.kind = Guard::Kind::Modes;
   modes.value = Value(records_gradients_);
-  modes.number = fast_math() ? 1 : 0;
+  modes.number = modes_number();
   guards_.push_back(std::move(modes));
 }
 

@@ -285,7 +285,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void expect_as_often(const Frame& frame, const Loop& loop, std::int64_t left);
   std::vector<Tensor> operands_now(const LoopFlow& flow, const Frame& frame, const Loop& loop);
   LoopResults results_of_loop(const Frame& frame, const Loop& loop);
-  void record_history(const LoopResults& made, const std::vector<Tensor>& operands) const;
+  void expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const;
   void make_op(LoopResults& made, std::vector<jit::ExitId> done, const std::vector<Tensor>& operands,
                const FlowPlace* place);
   std::shared_ptr<jit::RunnableFlow> code_of(const std::shared_ptr<const jit::FlowGraph>& flow,

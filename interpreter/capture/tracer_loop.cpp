@@ -181,7 +181,7 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
       expect_followed(flow, done.front());
       make_op(made, std::move(done), operands, place.get());
       made.results = made.op->call(*made.op, operands, Attrs(*made.op));
-      record_history(made, tensors);
+      expect_recorded(made, tensors);
       return made;
     } catch (const NoNode& declined) {
       reason = declined.reason;
@@ -193,9 +193,16 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
   throw NoNode{reason};
 }
 
-// Where gradients are recorded, what the loop gave has its history. Throws NoNode, OpError (Capture) where
-// that would not be what the tape records.
-void Tracer::record_history(const LoopResults& made, const std::vector<Tensor>& operands) const {
+// Throws NoNode, or OpError (Capture), where gradients are recorded and the step that the node leaves on the
+// tape would not do what the steps of the loop do.
+void Tracer::expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const {
+  if (!made.flow->is_differentiated()) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (requires_grad(operands[i]))
+        throw NoNode{"`" + made.flow->sources[made.flow->inputs[i].source].text +
+                     "` requires gradients, which are not recorded"};
+    return;
+  }
   const jit::LoopFunction& function = *jit::loop_function(*made.op);
   const auto name = [&](std::size_t i) {
     return "`" + made.flow->sources[made.flow->inputs[i].source].text + "`";
@@ -205,10 +212,9 @@ void Tracer::record_history(const LoopResults& made, const std::vector<Tensor>& 
     const Tensor& x = operands[i];
     const bool is_written =
         std::find(function.written.begin(), function.written.end(), i) != function.written.end();
-    if (made.flow->is_differentiated() && is_written && is_view(x))
+    if (is_written && is_view(x))
       throw NoNode{name(i) + ", which it writes, is a view, and gradients are recorded"};
     if (!requires_grad(x)) continue;
-    if (!made.flow->wanted[i]) throw NoNode{name(i) + " requires gradients, which are not recorded here"};
     if (tape::Recompute::current() != nullptr) throw NoNode{"it is within `checkpoint`"};
     if (is_written) tape::check_write("", x);
     const tape::Edge edge = tape::history(x);
@@ -219,7 +225,7 @@ void Tracer::record_history(const LoopResults& made, const std::vector<Tensor>& 
       throw NoNode{"two of its tensors have one history"};
     histories.push_back(edge);
   }
-  if (!histories.empty()) jit::LoopStep::record(made.op, operands, made.results);
+  static_cast<void>(jit::differentiated_results(*made.op, made.flow->wanted));
 }
 
 // The op of the loop where it is left by these exits.
@@ -281,6 +287,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
   if (is_stopped()) return false;
   set_place(frame.code->span(loop.end - 1));
   try {
+    if (flow.is_differentiated()) jit::LoopStep::record(made.op, operands, made.results);
     recorder_.note_own(made.op, operands, made.results);
     for (std::size_t k = 0; k < function.written.size(); ++k)
       ops::copy_(operands[function.written[k]], made.results[k]);

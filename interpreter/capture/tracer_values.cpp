@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/tracer.h"
 #include "tensor/autograd.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -98,6 +99,7 @@ void Tracer::arrive(const Value& v, SourceId source) {
   known_.emplace(identity(v), OutsideValue{v, source});
   switch (v.tag()) {
     case Tag::Tensor:
+      if (sparse::is_sparse(v.tensor())) return stop("a sparse gradient is read");
       guard.kind = Guard::Kind::Tensor;
       guard.value = {};
       guard.tensor = TensorGuard::of(v.tensor());

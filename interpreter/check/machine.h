@@ -27,6 +27,7 @@ struct State {
   Value function;                // of that frame
   Value result;                  // when it was left
   bool records_gradients;
+  std::int64_t autocast;
 };
 
 class Machine final : public Watcher {

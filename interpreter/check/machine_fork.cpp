@@ -5,6 +5,7 @@
 #include "interpreter/values/unknown.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/registers.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::check {
@@ -26,7 +27,12 @@ State Machine::capture(Frame* frame) {
   std::vector<Value> roots = values_in_use(vm_);
   roots.push_back(interpreter.impl().main);
   left_ -= static_cast<std::int64_t>(roots.size());
-  State state{Heap(roots, interpreter.impl().prelude.object()), {}, {}, {}, kiln::grad_enabled()};
+  State state{Heap(roots, interpreter.impl().prelude.object()),
+              {},
+              {},
+              {},
+              kiln::grad_enabled(),
+              kiln::autocast::state()};
   left_ -= static_cast<std::int64_t>(state.heap.size());
   if (frame == nullptr) return state;
   state.function = frame->base[-1];
@@ -40,6 +46,7 @@ State Machine::capture(Frame* frame) {
 
 void Machine::put_back(const State& state, Frame* frame) {
   kiln::set_grad_enabled(state.records_gradients);
+  kiln::autocast::restore(state.autocast);
   state.heap.put_back();
   if (frame == nullptr) return;
   if (vm_.frame() > frame) vm_.leave_frames(frame + 1);

@@ -10,6 +10,7 @@
 #include "interpreter/values/unknown.h"
 #include "interpreter/vm/impl.h"
 #include "lang/parse.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::check {
@@ -134,6 +135,7 @@ std::vector<lang::Diagnostic> check_within(Interpreter& interpreter, const std::
   std::vector<lang::Diagnostic> mistakes = mistakes_of_text(interpreter, name, text, can_run);
   const TypesOnly types(Elements::Known);
   const kiln::GradMode recorded(true);  // whatever an earlier check was cut in
+  const kiln::autocast::Off full_precision;
   Machine machine(interpreter.impl().vm, seen);
   if (!can_run) {
     for (lang::Diagnostic& each : mistakes) machine.add(std::move(each));

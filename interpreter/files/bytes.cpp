@@ -59,7 +59,10 @@ kiln::Tensor Source::tensor(std::span<const kiln::Dim> sizes, kiln::DType dtype,
   kiln::Tensor result = kiln::Tensor::empty(sizes, dtype);
   const kiln::WritableHostView elements(result);
   if (bytes > 0) read(elements.bytes(), bytes);
-  if (swapped) swap_bytes(elements.bytes(), static_cast<std::size_t>(result.numel()), kiln::size_of(dtype));
+  if (swapped) {  // of complex numbers each part by itself
+    const std::size_t part = kiln::size_of(kiln::part_of(dtype));
+    swap_bytes(elements.bytes(), bytes / part, part);
+  }
   if (dtype == kiln::DType::Bool) {  // any byte but 0 is true
     auto* const each = elements.as<std::uint8_t>();
     for (std::uint64_t i = 0; i < bytes; ++i) each[i] = each[i] != 0 ? 1 : 0;

@@ -14,6 +14,7 @@
 
 #include "interpreter/files/csv_rows.h"
 #include "interpreter/files/formats.h"
+#include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
@@ -170,6 +171,11 @@ T whole_element(const Cells& cells, std::size_t row, const Cell& cell, kiln::DTy
 }
 
 kiln::Tensor column_as(const Cells& cells, kiln::DType dtype) {
+  if (kiln::is_complex(dtype)) {
+    raise("DTypeError",
+          fmt::format("load: a .csv file has real numbers alone, dtype is {}", kiln::name(dtype)),
+          "join columns of real numbers by `complex(re, im)`");
+  }
   return kiln::visit_dtype(dtype, [&]<class T>() {
     return tensor_of<T>(cells, dtype, [&](std::size_t row, const Cell& cell) -> T {
       if constexpr (std::is_integral_v<T>) {

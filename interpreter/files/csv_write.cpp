@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "interpreter/files/formats.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/values/natives.h"
@@ -37,7 +39,13 @@ void write_field(std::string& out, std::string_view field, char delimiter, bool 
 
 // A column of numbers, as the host sees it.
 struct Numbers {
-  explicit Numbers(const kiln::Tensor& column) : dtype(column.dtype()), elements(column, dtype) {}
+  explicit Numbers(const kiln::Tensor& column) : dtype(column.dtype()), elements(real(column), dtype) {}
+  static const kiln::Tensor& real(const kiln::Tensor& column) {
+    if (!kiln::is_complex(column.dtype())) return column;
+    raise("DTypeError",
+          fmt::format("save: a .csv file has real numbers alone, a column is {}", kiln::name(column.dtype())),
+          "save real and imaginary parts as columns of their own, or as .npy");
+  }
   kiln::DType dtype;
   kiln::HostView elements;
 };

@@ -25,15 +25,17 @@ struct NpyType {
   std::string_view code;  // without the byte order
   kiln::DType dtype;
 };
-constexpr std::array<NpyType, 9> kTypes{{{"b1", kiln::DType::Bool},
-                                         {"u1", kiln::DType::U8},
-                                         {"i1", kiln::DType::I8},
-                                         {"i2", kiln::DType::I16},
-                                         {"i4", kiln::DType::I32},
-                                         {"i8", kiln::DType::I64},
-                                         {"f2", kiln::DType::F16},
-                                         {"f4", kiln::DType::F32},
-                                         {"f8", kiln::DType::F64}}};
+constexpr std::array<NpyType, 11> kTypes{{{"b1", kiln::DType::Bool},
+                                          {"u1", kiln::DType::U8},
+                                          {"i1", kiln::DType::I8},
+                                          {"i2", kiln::DType::I16},
+                                          {"i4", kiln::DType::I32},
+                                          {"i8", kiln::DType::I64},
+                                          {"f2", kiln::DType::F16},
+                                          {"f4", kiln::DType::F32},
+                                          {"f8", kiln::DType::F64},
+                                          {"c8", kiln::DType::C64},
+                                          {"c16", kiln::DType::C128}}};
 
 struct Header {
   std::string descr;
@@ -200,7 +202,7 @@ void write_npy(Sink& sink, const kiln::Tensor& tensor) {
   for (const kiln::Dim size : x.sizes()) shape += fmt::format("{}{}", size, x.rank() == 1 ? "," : ", ");
   if (x.rank() > 1) shape.resize(shape.size() - 2);
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   code[1] == '1' ? '|' : '<', code, shape);
+                                   kiln::size_of(x.dtype()) == 1 ? '|' : '<', code, shape);
   header.append(63 - (10 + header.size()) % 64, ' ');  // the elements start at a multiple of 64
   header += '\n';
   sink.text(kMagic);

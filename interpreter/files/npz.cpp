@@ -1,5 +1,4 @@
 // NumPy's .npz through minizip.
-#include <minizip/unzip.h>
 #include <minizip/zip.h>
 
 #include <algorithm>
@@ -14,138 +13,34 @@
 
 #include "interpreter/files/formats.h"
 #include "interpreter/files/io_error.h"
-#include "interpreter/files/zip_directory.h"
+#include "interpreter/files/zip_archive.h"
 #include "interpreter/interpreter.h"
 #include "tensor/parallel.h"
 
 namespace kiln::interp::files {
 namespace {
 
-constexpr std::uint64_t kMostRatio = 1032;  // of deflate, by its format
-constexpr std::size_t kPiece = 1U << 24U;   // minizip counts in ints; between two an interrupt is seen
-constexpr std::size_t kMostName = 65'000;   // its length has 16 bits
+constexpr std::size_t kPiece = 1U << 24U;  // minizip counts in ints; between two an interrupt is seen
+constexpr std::size_t kMostName = 65'000;  // its length has 16 bits
 constexpr std::string_view kSuffix = ".npy";
-
-[[noreturn]] void damaged(std::string_view what) {
-  throw DamagedFile(fmt::format("its archive is damaged: {}", what));
-}
-
-// The entry that `archive` stands at.
-class EntrySource : public Source {
- public:
-  EntrySource(unzFile archive, std::uint64_t size, std::uint64_t compressed)
-      : archive_(archive), left_(std::min(size, compressed * kMostRatio + 64)) {}
-
-  std::size_t read_some(void* out, std::size_t n) override {
-    std::size_t done = 0;
-    while (done < n) {
-      kiln::check_interrupt();
-      const auto piece = static_cast<unsigned>(std::min(n - done, kPiece));
-      const int got = unzReadCurrentFile(archive_, static_cast<std::byte*>(out) + done, piece);
-      if (got < 0) damaged("an entry does not unpack");
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    left_ -= std::min<std::uint64_t>(left_, done);
-    return done;
-  }
-  std::uint64_t most_left() const override { return left_; }
-
- private:
-  unzFile archive_;
-  std::uint64_t left_;
-};
-
-struct CloseUnzip {
-  void operator()(void* archive) const { unzClose(archive); }
-};
-
-struct Entry {
-  std::string name;
-  std::uint64_t size;
-  std::uint64_t compressed;
-  std::uint64_t record_bytes;  // in the directory
-};
-
-std::string method_name(unsigned long method) {
-  if (method == 12) return "bzip2";
-  if (method == 14) return "lzma";
-  if (method == 93) return "zstd";
-  return fmt::format("method {}", method);
-}
-
-Entry current_entry(unzFile archive, std::uint64_t file_size) {
-  unz_file_info64 info{};
-  std::string name(1U << 16U, '\0');
-  if (unzGetCurrentFileInfo64(archive, &info, name.data(), name.size() - 1, nullptr, 0, nullptr, 0) !=
-      UNZ_OK) {
-    damaged("an entry has no record");
-  }
-  if ((info.flag & 1U) != 0) throw DamagedFile("its archive is encrypted");
-  if (info.compressed_size > file_size) damaged("an entry claims more bytes than the file has");
-  name.resize(info.size_filename);
-  if (info.compression_method != 0 && info.compression_method != Z_DEFLATED) {
-    throw DamagedFile(
-        fmt::format("'{}' is compressed by {}, and only members that are stored or deflated are read", name,
-                    method_name(info.compression_method)),
-        "in Python, `numpy.savez_compressed` deflates");
-  }
-  const std::uint64_t record =
-      kZipRecord + info.size_filename + info.size_file_extra + info.size_file_comment;
-  return {std::move(name), info.uncompressed_size, info.compressed_size, record};
-}
-
-// A tensor, or the bytes of what is none.
-kiln::Tensor read_entry(unzFile archive, const Entry& entry, bool is_npy) {
-  if (unzOpenCurrentFile(archive) != UNZ_OK) damaged(fmt::format("'{}' does not open", entry.name));
-  try {
-    EntrySource source(archive, entry.size, entry.compressed);
-    const auto size = static_cast<kiln::Dim>(entry.size);
-    kiln::Tensor x = is_npy ? read_npy(source) : source.tensor(std::span(&size, 1), kiln::DType::U8);
-    source.expect_end();
-    if (unzCloseCurrentFile(archive) != UNZ_OK) throw DamagedFile("its check sum is wrong");
-    return x;
-  } catch (const DamagedFile& error) {
-    throw DamagedFile(fmt::format("in '{}', {}", entry.name, error.reason));
-  }
-}
-
-struct Archive {
-  std::uint64_t bytes;
-  ZipDirectory directory;
-};
-
-Archive look_at(const std::string& path) {
-  FileSource file(path);
-  if (!file.is_regular())
-    throw DamagedFile("an archive is read out of order, which only a regular file can be");
-  const std::uint64_t size = file.most_left();
-  return {size, zip_directory(file)};
-}
 
 }  // namespace
 
 NamedTensors read_npz(const std::string& path) {
-  const auto [file_size, directory] = look_at(path);
-  if (directory.entries == 0 && directory.bytes == 0) return {};  // which minizip takes for no archive
-  const std::unique_ptr<void, CloseUnzip> archive(unzOpen64(path.c_str()));
-  if (!archive) throw DamagedFile("it is not a zip archive, or its end is missing");
-  std::uint64_t bytes = 0;  // of the records that were read
+  const ZipArchive archive(path);
   NamedTensors tensors;
   std::unordered_set<std::string> seen;
-  for (std::uint64_t i = 0; i < directory.entries; ++i) {
-    if ((i == 0 ? unzGoToFirstFile(archive.get()) : unzGoToNextFile(archive.get())) != UNZ_OK)
-      damaged("its directory ends early");
-    Entry entry = current_entry(archive.get(), file_size);
-    bytes += entry.record_bytes;
-    if (entry.name.ends_with('/') && entry.size == 0) continue;  // a folder
-    const bool is_npy = std::string_view(entry.name).ends_with(kSuffix);
-    std::string name = entry.name.substr(0, entry.name.size() - (is_npy ? kSuffix.size() : 0));
+  for (const ZipArchive::Member& member : archive.members()) {
+    const bool is_npy = std::string_view(member.name).ends_with(kSuffix);
+    std::string name = member.name.substr(0, member.name.size() - (is_npy ? kSuffix.size() : 0));
     if (!seen.insert(name).second)
       throw DamagedFile(fmt::format("two of its members have the name '{}'", name));
-    tensors.emplace_back(std::move(name), read_entry(archive.get(), entry, is_npy));
+    archive.read(member, [&](Source& source) {
+      const auto size = static_cast<kiln::Dim>(member.size);
+      kiln::Tensor x = is_npy ? read_npy(source) : source.tensor(std::span(&size, 1), kiln::DType::U8);
+      tensors.emplace_back(name, std::move(x));
+    });
   }
-  if (bytes != directory.bytes) damaged("its directory holds more members than its end counts");
   return tensors;
 }
 

@@ -25,7 +25,7 @@ struct NamedType {
   std::string_view name;
   kiln::DType dtype;
 };
-constexpr std::array<NamedType, 10> kTypes{{{"BOOL", kiln::DType::Bool},
+constexpr std::array<NamedType, 11> kTypes{{{"BOOL", kiln::DType::Bool},
                                             {"U8", kiln::DType::U8},
                                             {"I8", kiln::DType::I8},
                                             {"I16", kiln::DType::I16},
@@ -34,7 +34,8 @@ constexpr std::array<NamedType, 10> kTypes{{{"BOOL", kiln::DType::Bool},
                                             {"F16", kiln::DType::F16},
                                             {"BF16", kiln::DType::BF16},
                                             {"F32", kiln::DType::F32},
-                                            {"F64", kiln::DType::F64}}};
+                                            {"F64", kiln::DType::F64},
+                                            {"C64", kiln::DType::C64}}};
 
 struct Entry {
   std::string name;
@@ -55,7 +56,8 @@ std::string_view name_of(kiln::DType dtype) {
   for (const NamedType& type : kTypes) {
     if (type.dtype == dtype) return type.name;
   }
-  throw kiln::InternalError("a dtype has no name in safetensors");
+  raise("ValueError", fmt::format("the .safetensors format has no {}", kiln::name(dtype)),
+        "convert with `z.to(c64)`, or save as .npz");
 }
 
 Entry entry_of(const std::string& name, const Json& item) {

@@ -21,11 +21,13 @@ kiln::Tensor close(const kiln::Tensor& x, const kiln::Tensor& y, double rtol, do
   return equal_nan ? logical_or(found, logical_and(isnan(x), isnan(y))) : found;
 }
 
-// Of the arguments x, other, rtol, atol, equal_nan; in f64, so that integers and bools take part.
+// Of the arguments x, other, rtol, atol, equal_nan; in f64 or c128, so that integers and bools take part.
 kiln::Tensor close_of(std::span<Value> arguments) {
   const kiln::GradMode no_grad(false);
-  const kiln::Tensor x = kiln::ops::to(to_operand(arguments[0]), kiln::DType::F64);
-  const kiln::Tensor y = kiln::ops::to(to_operand(arguments[1]), kiln::DType::F64);
+  const kiln::Tensor given = to_operand(arguments[0]), other = to_operand(arguments[1]);
+  const bool any_complex = kiln::is_complex(given.dtype()) || kiln::is_complex(other.dtype());
+  const kiln::DType wide = any_complex ? kiln::DType::C128 : kiln::DType::F64;
+  const kiln::Tensor x = kiln::ops::to(given, wide), y = kiln::ops::to(other, wide);
   const double rtol = float_argument(arguments[2], "rtol");
   const double atol = float_argument(arguments[3], "atol");
   const bool equal_nan = bool_argument(arguments[4], "equal_nan");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/text/format.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
@@ -43,7 +44,9 @@ Value vars(Interpreter&, std::span<Value> arguments) {
     for (const std::string& name : names) {
       if (const Value* value = x.as<Instance>().find(name)) fields->set(Value(name), *value);
     }
-    for (const auto& [name, value] : x.as<Instance>().extra) fields->set(Value(name), value);
+    for (const auto& [name, value] : x.as<Instance>().extra) {
+      if (name != kHookedCall) fields->set(Value(name), value);
+    }
   } else if (x.is(Tag::Module)) {
     for (const std::string& name : x.as<Module>().names) {
       if (const Value* value = x.as<Module>().find(name)) fields->set(Value(name), *value);

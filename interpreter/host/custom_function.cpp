@@ -10,6 +10,7 @@
 #include "interpreter/capture/application.h"
 #include "interpreter/host/program_call.h"
 #include "interpreter/values/code.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/unknown.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/call.h"
@@ -223,7 +224,7 @@ class Application final : public CustomRules {
     const ContextScope scope(context_, saved_values(kept), arguments_.flags(Flags(tangents.size(), true)));
     std::vector<Tensor> given;
     for (std::size_t i = 0; i < tangents.size(); ++i) {
-      const bool zero = !tangents[i] && wants_zeros_ && kiln::is_float(kept.inputs[i].dtype());
+      const bool zero = !tangents[i] && wants_zeros_ && kiln::is_differentiable(kept.inputs[i].dtype());
       given.push_back(zero ? kiln::ops::zeros_like(kept.inputs[i]) : tangents[i]);
     }
     const std::vector<Value> found = as_list(call("jvp", {context_}, arguments_.with(given)));
@@ -366,7 +367,7 @@ class Application final : public CustomRules {
   // A gradient or tangent as a tensor of the sizes it must have.
   Tensor fitted(const Value& value, const kiln::TensorType& type, std::string_view body,
                 std::string_view what, std::size_t number) const {
-    if (!value.is(Tag::Tensor) && !value.is_number())
+    if (!value.is(Tag::Tensor) && !is_any_number(value))
       raise("TypeError", fmt::format("{}.{}: {} {} must be a tensor or none, it is {}", name(), body, what,
                                      number, describe(value)));
     return levels::fitted(to_operand(value), type, name(), body, what, number);

@@ -1,4 +1,5 @@
 // Owns what is asked of dtypes together.
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/ops/pointwise.h"
@@ -25,7 +26,18 @@ Value result_type(Interpreter&, std::span<Value> arguments) {
   return Value(kiln::promote_operands(types, false));
 }
 
+Value is_complex_value(Interpreter&, std::span<Value> arguments) {
+  const Value& x = arguments[0];
+  if (x.is(Tag::Tensor)) return kiln::is_complex(x.tensor().dtype());
+  if (!is_any_number(x)) host::wrong_type("x", "a tensor or a number", x);
+  return x.is(Tag::Complex);
+}
+
 constexpr NativeDef kNatives[] = {
+    {"is_complex(x)",
+     "Whether the elements of a tensor are complex numbers, or a number is one.\n"
+     ">>> is_complex(2j), is_complex(ones(2))\n(true, false)",
+     is_complex_value},
     {"promote_types(type1, type2)",
      "The least dtype that both convert to without loss of their kind.\n"
      ">>> promote_types(u8, i8), promote_types(i64, f16)\n(i16, f16)",

@@ -13,6 +13,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/code.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "jit/graph/on_device.h"
 #include "jit/graph/rewrite.h"
 #include "jit/passes/no_compiler.h"
@@ -158,7 +159,7 @@ Unbound without_receiver(const Value& f, std::span<const Value> positional) {
       call.function = receiver.as<Method>().function;
       receiver = receiver.as<Method>().receiver;
     } else if (receiver.is(Tag::Instance)) {
-      call.function = *receiver.as<Instance>().struct_type().method("call");
+      call.function = *called_of(receiver.as<Instance>());
     } else {
       return call;
     }
@@ -267,7 +268,7 @@ jit::GradientGraphs gradients_of(const CapturedGraph& captured) {
   if (wants_no_gradient(captured)) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const jit::Type& type = captured.graph.values[i].type;
-      wanted[i] = is_float(type.dtype) && !type.is_number;
+      wanted[i] = is_differentiable(type.dtype) && !type.is_number;
     }
   }
   return jit::gradient_graphs(captured.edit ? without_writes(captured) : captured.graph, wanted,

@@ -99,21 +99,22 @@ void install_host_library(Module& prelude) {
     prelude.set(value.as<Native>().name, value);
   }
   for (const auto& table :
-       {core_natives(),         text_natives(),       iteration_natives(),   math_natives(),
-        system_natives(),       file_natives(),       plot_natives(),        autograd_natives(),
-        memory_natives(),       compile_natives(),    compare_natives(),     dtype_natives(),
-        reverse_mode_natives(), jacobian_natives(),   vmap_natives(),        module_state_natives(),
-        graph_natives(),        graph_call_natives(), onnx_export_natives(), onnx_import_natives(),
-        onnx_program_natives(), json_natives(),       regex_natives(),       process_natives(),
-        calendar_natives(),     profiling_natives(),  report_natives(),      shape_natives(),
-        rank_natives(),         library_natives()}) {
+       {core_natives(),         text_natives(),       iteration_natives(),    math_natives(),
+        system_natives(),       file_natives(),       plot_natives(),         autograd_natives(),
+        memory_natives(),       compile_natives(),    compare_natives(),      dtype_natives(),
+        reverse_mode_natives(), jacobian_natives(),   vmap_natives(),         module_state_natives(),
+        graph_natives(),        graph_call_natives(), onnx_export_natives(),  onnx_import_natives(),
+        onnx_program_natives(), json_natives(),       regex_natives(),        process_natives(),
+        calendar_natives(),     profiling_natives(),  report_natives(),       shape_natives(),
+        rank_natives(),         library_natives(),    library_type_natives(), sparse_gradient_natives()}) {
     for (const NativeDef& def : table) {
       const Value value = make_native(def);
       prelude.set(value.as<Native>().name, value);
     }
   }
-  for (const Tag tag : {Tag::Int, Tag::Float, Tag::Bool, Tag::Str, Tag::List, Tag::Tuple, Tag::Dict, Tag::Set,
-                        Tag::Range, Tag::Slice, Tag::Tensor, Tag::DType, Tag::Device, Tag::Graph}) {
+  for (const Tag tag :
+       {Tag::Int, Tag::Float, Tag::Bool, Tag::Str, Tag::List, Tag::Tuple, Tag::Dict, Tag::Set, Tag::Range,
+        Tag::Slice, Tag::Tensor, Tag::DType, Tag::Device, Tag::Complex, Tag::Graph}) {
     const Value type = host::type_value(tag);
     prelude.set(type.as<Type>().name, type);
   }

@@ -26,12 +26,14 @@ struct Move {
 };
 
 // Where tensors go: an absent part stays as it is. Tensors of ints and bools, as counts, keep their dtype.
+// Complex ones become those whose parts have it.
 struct Destination {
   std::optional<kiln::Device> device;
   std::optional<kiln::DType> dtype;
 
   kiln::Device device_of(const Tensor& x) const { return device.value_or(x.device()); }
   kiln::DType dtype_of(const Tensor& x) const {
+    if (kiln::is_complex(x.dtype())) return dtype ? kiln::complex_of(*dtype) : x.dtype();
     return kiln::is_float(x.dtype()) ? dtype.value_or(x.dtype()) : x.dtype();
   }
   bool holds(const Tensor& x) const { return device_of(x) == x.device() && dtype_of(x) == x.dtype(); }

@@ -48,7 +48,7 @@ Value as_tuple(const Value& arguments) {
 void check_dependent(const DualLevel& level, const Value& out) {
   each_leaf(out, [&](const Value& leaf, const std::string& path) {
     if (leaf.is(Tag::Tensor) && level.tangent_of(leaf.as_tensor())) return;
-    if (leaf.is(Tag::Tensor) && !kiln::is_float(leaf.as_tensor().dtype())) return;
+    if (leaf.is(Tag::Tensor) && !kiln::is_differentiable(leaf.as_tensor().dtype())) return;
     raise("AutogradError",
           fmt::format("jvp: the output{}{} does not depend on the inputs", path.empty() ? "" : " ", path),
           "strict=false gives zeros for it");
@@ -137,6 +137,17 @@ std::vector<Tensor> pull_units(const Reverse& run, Transform transform, const st
   return batches;
 }
 
+// A derivative by a complex number is no complex number: it has the derivatives by both parts.
+void check_real_inputs(const std::vector<Tensor>& inputs, const std::string& transform) {
+  for (const Tensor& x : inputs) {
+    if (!kiln::is_complex(x.dtype())) continue;
+    raise("TypeError",
+          fmt::format("{}: an argument is {}, and derivatives are taken by real numbers", transform,
+                      kiln::to_string(x.type())),
+          "take a function of the parts: `view_as_real(z)`");
+  }
+}
+
 void check_float_outputs(const std::vector<Tensor>& outputs, const Value& out, const std::string& transform) {
   if (outputs.empty())
     raise("TypeError",
@@ -154,6 +165,8 @@ Value reverse_jacobian(Interpreter& interpreter, Transform transform, const Valu
                        std::optional<Dim> chunk, const Call& call) {
   const Reverse run(interpreter, transform, f, call, argnums.among(call.positional.size()), false);
   const std::vector<Tensor> outputs = run.out_tensors();
+  for (const Value& each : run.arguments())
+    check_real_inputs(tensors_in(each), std::string(name_of(transform)));
   check_float_outputs(outputs, run.out(), std::string(name_of(transform)));
   const std::vector<Tensor> batches =
       pull_units(run, transform, outputs, chunk.value_or(std::max<Dim>(1, count(outputs))));
@@ -219,6 +232,7 @@ Value forward_jacobian(Interpreter& interpreter, Transform transform, const Valu
     arguments.push_back(as_differentiable(call.positional[n], fmt::format("argument {}", n), name));
     for (const Tensor& x : tensors_in(arguments.back())) inputs.push_back(x);
   }
+  check_real_inputs(inputs, name);
   const Dim total = count(inputs);
   const std::vector<Tensor> units = unit_vectors(inputs, 0, total);
   // All directions at once: the primals are the same for all, and computed once.
@@ -228,7 +242,7 @@ Value forward_jacobian(Interpreter& interpreter, Transform transform, const Valu
     BatchLevel batch(total, Randomness::Same, transform);
     std::vector<Tensor> tangents;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      tangents.push_back(kiln::is_float(inputs[i].dtype()) ? batch.example_of(units[i]) : Tensor());
+      tangents.push_back(kiln::is_differentiable(inputs[i].dtype()) ? batch.example_of(units[i]) : Tensor());
     }
     const DualLevel level(transform);
     Call shifted = call;

@@ -133,6 +133,7 @@ class Writer {
     std::string help;
     if (v.is(Tag::Tensor)) help = "write `x.tolist()`, or save tensors by `save(\"x.safetensors\", …)`";
     if (v.is(Tag::Set)) help = "write `list(s)`";
+    if (v.is(Tag::Complex)) help = "write its parts: `[z.real, z.imag]`";
     if (v.is(Tag::Instance)) help = "write `vars(x)`, the dict of its fields";
     raise("TypeError", fmt::format("json: {} cannot be written", describe(v)), help);
   }

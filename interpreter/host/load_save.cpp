@@ -10,6 +10,7 @@
 #include "interpreter/files/formats.h"
 #include "interpreter/files/gzip.h"
 #include "interpreter/files/io_error.h"
+#include "interpreter/files/torch_file.h"
 #include "interpreter/host/saved_values.h"
 #include "interpreter/host/text_file.h"
 #include "interpreter/shadow.h"
@@ -79,6 +80,7 @@ std::string lower_ending(const std::string& path) {
   std::string ending = written_ending(path);
   if (ending == ".pgm" || ending == ".pbm" || ending == ".pnm") return ".ppm";
   if (ending == ".tsv") return ".csv";
+  if (ending == ".pth") return ".pt";
   return ending;
 }
 
@@ -98,7 +100,7 @@ const Format* format_by_content(std::string_view start) {
 }
 
 [[noreturn]] void unknown_format(std::string_view action, const std::string& path) {
-  std::string known = ".npz .gz";
+  std::string known = action == "load" ? ".npz .gz .pt" : ".npz .gz";
   for (const Format& format : formats()) known += " " + std::string(format.ending);
   raise("ValueError", fmt::format("{}: the format of '{}' is not known", action, path), "known are " + known);
 }
@@ -124,8 +126,21 @@ Value read_stream(Source& source, const std::string& path, const Wishes& wishes)
   return value;
 }
 
+Value load_torch(const std::string& path) {
+  {
+    FileSource file(path);
+    PeekedSource peeked(file, 5);
+    if (is_old_torch(peeked.start())) {
+      throw DamagedFile("it has the format before PyTorch 1.6, which is not read",
+                        "in Python, write it anew: torch.save(torch.load(path), path)");
+    }
+  }
+  return read_torch(path);
+}
+
 Value load_path(const std::string& path, const Wishes& wishes) {
   if (lower_ending(path) == ".npz") return dict_of(read_npz(path));
+  if (lower_ending(path) == ".pt") return load_torch(path);
   FileSource file(path);
   PeekedSource peeked(file, 2);
   if (peeked.start() != "\x1f\x8b") return read_stream(peeked, path, wishes);
@@ -208,7 +223,9 @@ Value save(Interpreter&, Args a) {
 constexpr NativeDef kNatives[] = {
     {"load(path, header=none, skip=0, delimiter=none, dtype=none, device=none)",
      "Reads tensors by the path's ending: .npy .idx .png .ppm give one; .npz .safetensors a dict of names; "
-     ".csv a dict of columns, or without a header a tensor of rows. All but .npz may be packed as .gz. "
+     ".pt .pth what torch.save wrote of tensors, dicts, lists, tuples, numbers and texts; "
+     ".csv a dict of columns, or without a header a tensor of rows. All but .npz and .pt may be packed as "
+     ".gz. "
      "Columns of integers are i64, with fractions or empty cells (nan) f64, else lists of texts. `header`, "
      "`skip` (lines) and `delimiter` are for .csv; `dtype` converts its numbers, and `dtype=str` keeps its "
      "texts. Tensors are made on `device`, whatever they were saved from. Pictures are u8, or i32 where "

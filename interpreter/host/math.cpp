@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
@@ -20,6 +21,7 @@ using lang::BinaryOp;
 Value absolute(Interpreter&, std::span<Value> arguments) {
   const Value& x = arguments[0];
   if (x.is(Tag::Float)) return std::fabs(x.as_float());
+  if (x.is(Tag::Complex)) return complex_abs(complex_of(x));
   if (!x.is_number()) wrong_type("x", "a number or a tensor", x);
   if (x.as_int() == INT64_MIN) raise("OverflowError", "abs: the result does not fit in a 64-bit int");
   return std::abs(x.as_int());

@@ -1,5 +1,5 @@
-// Modes as `with` values: no_grad, enable_grad, no_compile, fastmath, seed, device, exact, tf32; gradients as
-// a function; threads and memory.
+// Modes as `with` values: no_grad, autocast, enable_grad, no_compile, fastmath, seed, device, exact, tf32;
+// gradients as a function; threads and memory.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,6 +12,7 @@
 #include "interpreter/shadow.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/backend.h"
 #include "tensor/fast_math.h"
@@ -127,6 +128,35 @@ Value product_scope(std::string name, kiln::ProductMode mode) {
 Value exact(Interpreter&, Args) { return product_scope("exact()", kiln::ProductMode::Exact); }
 Value tf32(Interpreter&, Args) { return product_scope("tf32()", kiln::ProductMode::Tf32); }
 
+// Products in the smaller dtype, sums and exponentials in f32.
+Value autocast_scope(Interpreter&, Args a) {
+  const kiln::DType low = dtype_argument(a[0], "dtype").value_or(kiln::DType::BF16);
+  if (low != kiln::DType::BF16 && low != kiln::DType::F16) {
+    raise("ValueError", fmt::format("autocast: the dtype must be bf16 or f16, it is {}", kiln::name(low)));
+  }
+  const bool enabled = bool_argument(a[1], "enabled");
+  auto before = std::make_shared<std::vector<std::int64_t>>();
+  return scope_value(fmt::format("autocast({}{})", kiln::name(low), enabled ? "" : ", enabled=false"),
+                     {[=] {
+                        before->push_back(kiln::autocast::state());
+                        if (enabled) {
+                          kiln::autocast::turn_on(low);
+                        } else {
+                          kiln::autocast::turn_off();
+                        }
+                      },
+                      [=] {
+                        if (before->empty()) return;
+                        kiln::autocast::restore(before->back());
+                        before->pop_back();
+                      }});
+}
+
+Value autocast_dtype(Interpreter&, Args) {
+  const std::optional<kiln::DType> low = kiln::autocast::dtype_of(kiln::autocast::state());
+  return low ? Value(*low) : Value();
+}
+
 Value is_grad_enabled(Interpreter&, Args) { return kiln::grad_enabled(); }
 
 // Seeds at once; as a scope it also puts the generator back to where it was before.
@@ -192,6 +222,18 @@ constexpr NativeDef kAutograd[] = {
      "Within `with no_grad() { … }`, or a function decorated with it, nothing is put on the tape.", no_grad},
     {"enable_grad()", "Within it ops are put on the tape again.", enable_grad},
     {"is_grad_enabled()", "Whether ops are put on the tape.", is_grad_enabled},
+    {"autocast(dtype=none, enabled=true)",
+     "Within `with autocast(bf16) { … }`, or a function decorated with it, products of matrices and "
+     "convolutions take operands of f32 in that dtype, bf16 if none is given, sums, exponentials, logarithms "
+     "and losses theirs in "
+     "f32. Gradients have the dtypes of what they are gradients of.\n"
+     ">>> w = ones(2, 2)\n"
+     ">>> with autocast(bf16) { y = w @ w }\n"
+     ">>> y.dtype, y.sum().dtype\n"
+     "(bf16, bf16)",
+     autocast_scope},
+    {"autocast_dtype()", "The dtype of products within `autocast(dtype)`, or none outside of it.",
+     autocast_dtype},
     {"no_compile()",
      "Within `with no_compile() { … }`, or a function decorated with it, nothing is compiled, and what was "
      "is not used.\n"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dist/controller/wire.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/host_view.h"
 
@@ -50,6 +51,9 @@ void write(dist::Writer& writer, const Value& v, int depth) {
       return writer.put(v.as_int());
     case Tag::Float:
       return writer.put(v.as_float());
+    case Tag::Complex:
+      writer.put(complex_of(v).real);
+      return writer.put(complex_of(v).imaginary);
     case Tag::DType:
       return writer.put(v.as_dtype());
     case Tag::Str:
@@ -98,6 +102,10 @@ Value read(dist::Reader& reader) {
       return reader.get<std::int64_t>();
     case Tag::Float:
       return reader.get<double>();
+    case Tag::Complex: {
+      const auto real = reader.get<double>();
+      return complex_value(real, reader.get<double>());
+    }
     case Tag::DType:
       return reader.get<kiln::DType>();
     case Tag::Str:

@@ -9,6 +9,7 @@
 
 #include "interpreter/host/device_scope.h"
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 
@@ -31,6 +32,18 @@ Value is_integer(Interpreter&, Args a) {
   return std::isfinite(x) && x == std::floor(x);
 }
 constexpr NativeDef kFloat[] = {{"is_integer(self)", "Whether it is a whole number.", is_integer}};
+
+Value conjugate(Interpreter&, Args a) {
+  const kiln::Complex<double> z = complex_of(a[0]);
+  return complex_value(z.real, -z.imaginary);
+}
+constexpr NativeDef kComplex[] = {
+    {"real", "The real part.\n>>> (1+2j).real\n1.0",
+     [](Interpreter&, Args a) { return Value(complex_of(a[0]).real); }},
+    {"imag", "The imaginary part.\n>>> (1+2j).imag\n2.0",
+     [](Interpreter&, Args a) { return Value(complex_of(a[0]).imaginary); }},
+    {"conj(self)", "The number with the opposite imaginary part.\n>>> (1+2j).conj()\n(1-2j)", conjugate},
+};
 
 const Range& range(Args a) { return a[0].as<Range>(); }
 
@@ -149,6 +162,8 @@ constexpr NativeDef kDType[] = {
      [](Interpreter&, Args a) { return Value(static_cast<std::int64_t>(kiln::size_of(a[0].as_dtype()))); }},
     {"is_float", "Whether it is a float.",
      [](Interpreter&, Args a) { return Value(kiln::is_float(a[0].as_dtype())); }},
+    {"is_complex", "Whether it is of complex numbers.",
+     [](Interpreter&, Args a) { return Value(kiln::is_complex(a[0].as_dtype())); }},
 };
 
 constexpr NativeDef kDevice[] = {
@@ -168,6 +183,8 @@ std::span<const NativeDef> plain_methods(Tag tag) {
       return kInt;
     case Tag::Float:
       return kFloat;
+    case Tag::Complex:
+      return kComplex;
     case Tag::Range:
       return kRange;
     case Tag::Slice:

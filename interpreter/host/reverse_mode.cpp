@@ -30,6 +30,11 @@ Tensor scalar_output(const Value& out, const std::string& transform) {
           fmt::format("{}: the function must return one element, it returned {}", transform, describe(out)),
           "use vjp for the product with a cotangent, jacrev for all derivatives");
   }
+  if (kiln::is_complex(x.dtype()))
+    raise("TypeError",
+          fmt::format("{}: the function returned {}, and a gradient is that of a real number", transform,
+                      describe(out)),
+          "return an absolute value or a part: z.abs(), z.real(); or use vjp, which takes a cotangent");
   if (!kiln::is_float(x.dtype()))
     raise("TypeError", fmt::format("{}: the function returned {}, and only floats have derivatives",
                                    transform, describe(out)));
@@ -108,7 +113,7 @@ class Linearized {
     levels::GradLevel level(level_);
     std::vector<Tensor> cotangents;
     for (const Tensor& y : run_.out_tensors()) {
-      const bool real = kiln::is_float(y.dtype());
+      const bool real = kiln::is_differentiable(y.dtype());
       cotangents_.push_back(real ? level.variable(zeros(level, y)) : levels::Variable{});
       cotangents.push_back(cotangents_.back().inside);
     }

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/saved_values.h"
+#include "interpreter/values/complex_number.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/host_view.h"
 
@@ -41,6 +43,9 @@ class Flattener {
       case Tag::Float:
         leaf(name, number(v, kiln::DType::F64));
         break;
+      case Tag::Complex:
+        leaf(name, number(v, kiln::DType::C128));
+        break;
       case Tag::List:
       case Tag::Tuple: {
         const auto& items = *items_of(v);
@@ -57,7 +62,9 @@ class Flattener {
         for (const std::string& field : fields) {
           if (const Value* value = v.as<Instance>().find(field)) visit(*value, joined(name, field));
         }
-        for (const auto& [field, value] : v.as<Instance>().extra) visit(value, joined(name, field));
+        for (const auto& [field, value] : v.as<Instance>().extra) {
+          if (field != kHookedCall) visit(value, joined(name, field));
+        }
         break;
       }
       default:
@@ -83,6 +90,7 @@ class Flattener {
     if (dtype == kiln::DType::Bool) *element.as<bool>() = v.as_bool();
     if (dtype == kiln::DType::I64) *element.as<std::int64_t>() = v.as_int();
     if (dtype == kiln::DType::F64) *element.as<double>() = v.as_float();
+    if (dtype == kiln::DType::C128) *element.as<kiln::Complex<double>>() = complex_of(v);
     return x;
   }
   void leaf(const std::string& name, const kiln::Tensor& x) {

@@ -14,7 +14,19 @@ namespace {
 
 // ---- Elements and attributes ----
 
+// By its parts, since 0 and -0, nan and infinities are not told apart by sums such as `1-0j`.
+std::vector<std::string> complex_texts(const Tensor& x) {
+  const HostView elements(x, DType::C128);
+  std::vector<std::string> texts;
+  for (std::int64_t i = 0; i < x.numel().known(); ++i) {
+    const auto z = elements.as<Complex<double>>()[i];
+    texts.push_back("complex(" + repr_of(z.real) + ", " + repr_of(z.imaginary) + ")");
+  }
+  return texts;
+}
+
 std::vector<std::string> element_texts(const Tensor& x) {
+  if (is_complex(x.dtype())) return complex_texts(x);
   const bool is_real = is_float(x.dtype());
   const HostView elements(x, is_real ? DType::F64 : DType::I64);
   std::vector<std::string> texts;

@@ -8,12 +8,14 @@
 #include <fmt/format.h>
 
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/hook.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/tape/sparse_gradient.h"
 #include "tensor/view.h"
 
 namespace kiln::interp {
@@ -47,7 +49,13 @@ Value transposed(Interpreter&, Args a) {
 Value data(Interpreter&, Args a) { return Value(kiln::ops::detach(self(a))); }
 
 std::int64_t element_bytes(Args a) { return static_cast<std::int64_t>(kiln::size_of(self(a).dtype())); }
-Value nbytes(Interpreter&, Args a) { return self(a).numel().fixed() * element_bytes(a); }
+Value nbytes(Interpreter&, Args a) {
+  const kiln::Tensor x = self(a);
+  if (!sparse::is_sparse(x)) return x.numel().fixed() * element_bytes(a);
+  const auto of_indices = static_cast<std::int64_t>(kiln::size_of(kiln::DType::I64));
+  return sparse::indices(x).numel().fixed() * of_indices +
+         sparse::values(x).numel().fixed() * element_bytes(a);
+}
 
 // ---- Layout ----
 
@@ -90,7 +98,9 @@ Value item(Interpreter&, Args a) { return item_of(self(a)); }
 
 template <class T>
 Value host_number(T value) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (requires { value.imaginary; }) {
+    return complex_value(value.real, value.imaginary);
+  } else if constexpr (std::is_same_v<T, bool>) {
     return value;
   } else if constexpr (std::is_same_v<T, kiln::Half> || std::is_same_v<T, kiln::BFloat16>) {
     return static_cast<double>(kiln::to_float(value));
@@ -121,6 +131,8 @@ Value tolist(Interpreter&, Args a) {
   const kiln::Tensor x = self(a);
   if (x.rank() == 0) return item_of(x);
   const kiln::HostView elements(x);
+  if (x.dtype() == kiln::DType::C64) return nested_list(x, 0, elements.as<kiln::Complex<float>>());
+  if (x.dtype() == kiln::DType::C128) return nested_list(x, 0, elements.as<kiln::Complex<double>>());
   return kiln::visit_dtype(x.dtype(), [&]<class T>() { return nested_list(x, 0, elements.as<T>()); });
 }
 
@@ -218,6 +230,8 @@ constexpr NativeDef kMethods[] = {
     {"bfloat16(self)", "Converted to bf16.", converted<kiln::DType::BF16>},
     {"int(self)", "Converted to i32.", converted<kiln::DType::I32>},
     {"long(self)", "Converted to i64.", converted<kiln::DType::I64>},
+    {"cfloat(self)", "Converted to c64.", converted<kiln::DType::C64>},
+    {"cdouble(self)", "Converted to c128.", converted<kiln::DType::C128>},
     {"bool(self)", "Converted to bool: true where not zero.", converted<kiln::DType::Bool>},
     {"cpu(self)", "The tensor on the CPU.", on_cpu},
     {"cuda(self, device=none)", "The tensor on a card of CUDA, the first unless `device` names another.",
@@ -235,13 +249,19 @@ constexpr NativeDef kMethods[] = {
      register_post_accumulate_grad_hook},
 };
 
+// After `z.real += 1` the part holds the value already.
+void set_part(const kiln::Tensor& part, const kiln::Tensor& value) {
+  const bool is_same = value.storage() == part.storage() && value.layout() == part.layout();
+  if (!is_same) kiln::ops::copy_(part, value);
+}
+
 }  // namespace
 
 std::span<const NativeDef> tensor_methods() {
   static const std::vector<NativeDef> all = [] {
     std::vector<NativeDef> methods(std::begin(kMethods), std::end(kMethods));
-    const auto storage = storage_methods();
-    methods.insert(methods.end(), storage.begin(), storage.end());
+    for (const auto& part : {storage_methods(), sparse_gradient_methods()})
+      methods.insert(methods.end(), part.begin(), part.end());
     return methods;
   }();
   return all;
@@ -256,6 +276,10 @@ bool set_field(Interpreter&, const Value& object, std::string_view name, const V
   }
   if (name == "requires_grad") {
     kiln::set_requires_grad(x, bool_argument(value, "requires_grad"));
+    return true;
+  }
+  if (name == "real" || name == "imag") {
+    set_part(name == "real" ? kiln::ops::real(x) : kiln::ops::imag(x), to_operand(value));
     return true;
   }
   for (const NativeDef& def : kMethods) {

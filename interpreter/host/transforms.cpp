@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "interpreter/host/pytree.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
 
@@ -87,8 +88,12 @@ std::pair<Value, Value> out_and_aux(const Value& result, const std::string& tran
 Value as_differentiable(const Value& argument, const std::string& name, const std::string& transform) {
   if (argument.is(Tag::Float))
     return Value(levels::adopt(kiln::ops::to(to_operand(argument), kiln::default_float())));
+  if (argument.is(Tag::Complex)) {
+    const kiln::DType dtype = kiln::complex_of(kiln::default_float());
+    return Value(levels::adopt(kiln::ops::full({}, to_operand(argument), dtype, kiln::default_device())));
+  }
   for (const Tensor& x : tensors_in(argument)) {
-    if (kiln::is_float(x.dtype())) return argument;
+    if (kiln::is_differentiable(x.dtype())) return argument;
   }
   raise("TypeError",
         fmt::format("{}: {} has no float tensor to differentiate by, it is {}", transform, name,
@@ -105,7 +110,7 @@ std::vector<Tensor> vectors_for(const Value& tree, const Value& given, const std
       vectors.emplace_back();
       continue;
     }
-    if (!value.is(Tag::Tensor) && !value.is_number())
+    if (!value.is(Tag::Tensor) && !is_any_number(value))
       raise("TypeError", fmt::format("{}: a tensor is needed for {}, got {}", what, kiln::to_string(x.type()),
                                      describe(value)));
     const Tensor v = to_operand(value);
@@ -119,7 +124,7 @@ std::vector<Tensor> vectors_for(const Value& tree, const Value& given, const std
       raise("ShapeError", fmt::format("{}: its shape must be that of {}, it is {}", what,
                                       kiln::to_string(x.type()), kiln::to_string(v.type())));
     }
-    vectors.push_back(kiln::is_float(x.dtype()) ? kiln::ops::to(v, x.dtype()) : Tensor());
+    vectors.push_back(kiln::is_differentiable(x.dtype()) ? kiln::ops::to(v, x.dtype()) : Tensor());
   }
   return vectors;
 }
@@ -130,7 +135,7 @@ Value below(const levels::Level& level, const Value& tree) {
 
 Value Reverse::make_variables(levels::GradLevel& level, const Value& argument) {
   return map_tensors(argument, [&](const Tensor& x) {
-    const bool real = kiln::is_float(x.dtype());
+    const bool real = kiln::is_differentiable(x.dtype());
     variables_.push_back(real ? level.variable(x) : levels::Variable{x, {}});
     return Value(variables_.back().inside);
   });

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "interpreter/host/graph_calls.h"
+#include "interpreter/host/number_types.h"
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
@@ -19,26 +21,6 @@ namespace kiln::interp {
 namespace {
 
 using namespace host;
-
-std::string_view stripped(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\r\v\f";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-// Digits without the single underscores that may stand between them; empty when they are misplaced.
-std::string without_underscores(std::string_view text) {
-  std::string digits;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '_') {
-      digits += text[i];
-    } else if (i == 0 || i + 1 == text.size() || text[i - 1] == '_') {
-      return {};
-    }
-  }
-  return digits;
-}
 
 [[noreturn]] void not_an_int(const std::string& text, std::int64_t base) {
   std::string help;
@@ -102,8 +84,11 @@ Value make_int(Interpreter&, std::span<Value> arguments) {
       return int_of_float(x.as_float());
     case Tag::Str:
       return parse_int(text_of(x), arguments[1].is_none() ? 10 : int_argument(arguments[1], "base"));
+    case Tag::Complex:
+      refuse_complex_number("int");
     case Tag::Tensor: {
       const Value item = item_of(x.as_tensor());
+      if (item.is(Tag::Complex)) refuse_complex_number("int");
       return item.is(Tag::Float) ? int_of_float(item.as_float()) : item.as_int();
     }
     default:
@@ -111,27 +96,13 @@ Value make_int(Interpreter&, std::span<Value> arguments) {
   }
 }
 
-double parse_float(const std::string& text) {
-  std::string_view body = stripped(text);
-  const bool negative = !body.empty() && body.front() == '-';
-  if (!body.empty() && (body.front() == '-' || body.front() == '+')) body.remove_prefix(1);
-  const std::string digits = without_underscores(body);
-  double value = 0;
-  const char* const last = digits.data() + digits.size();
-  const auto [end, error] = std::from_chars(digits.data(), last, value);
-  if (digits.empty() || end != last || digits.front() == '-' || digits.find('(') != std::string::npos) {
-    raise("ValueError", fmt::format("{} is not a number", repr_of(std::string_view(text))));
-  }
-  if (error == std::errc::result_out_of_range)
-    value = digits.find("e-") != std::string::npos || digits.find("E-") != std::string::npos ? 0.0 : HUGE_VAL;
-  return negative ? -value : value;
-}
-
 Value make_float(Interpreter&, std::span<Value> arguments) {
   const Value& x = arguments[0];
   if (x.is_number()) return x.number();
   if (x.is(Tag::Str)) return parse_float(text_of(x));
-  if (x.is(Tag::Tensor)) return item_of(x.as_tensor()).number();
+  const Value item = x.is(Tag::Tensor) ? item_of(x.as_tensor()) : x;
+  if (item.is(Tag::Complex)) refuse_complex_number("float");
+  if (item.is_number()) return item.number();
   wrong_type("x", "a number or text", x);
 }
 
@@ -244,6 +215,11 @@ constexpr NativeDef kConstructors[] = {
     {"dtype(name)", "The dtype of that name.\n>>> dtype(\"float32\")\nf32", make_dtype},
     {"device(name=none)",
      "A place for tensors, such as \"cpu\"; `with device(d) { … }` makes it the default.", make_device},
+    {"complex(real=0, imag=none)",
+     "The complex number of its parts, or of text; with tensors, the tensor of complex numbers of its parts, "
+     "which "
+     "broadcast.\n>>> complex(1, 2), complex(tensor([1.0, 3.0]), 2.0).tolist()\n((1+2j), [(1+2j), (3+2j)])",
+     make_complex},
     {"graph(f, *args, stage=\"functional\", **named)",
      "The graph of one call f(*args, **named) at a stage, such as \"captured\". With breaks it is the first; "
      "`graphs` gives all. It prints as text, tells its `nodes`, and a call runs it.\n"
@@ -257,14 +233,12 @@ struct TypeRow {
 };
 // `int` to `graph` are in the prelude with a constructor; the others are only what `type` gives.
 constexpr TypeRow kTypes[] = {
-    {"int", Tag::Int},           {"float", Tag::Float},   {"bool", Tag::Bool},
-    {"str", Tag::Str},           {"list", Tag::List},     {"tuple", Tag::Tuple},
-    {"dict", Tag::Dict},         {"set", Tag::Set},       {"range", Tag::Range},
-    {"slice", Tag::Slice},       {"tensor", Tag::Tensor}, {"dtype", Tag::DType},
-    {"device", Tag::Device},     {"graph", Tag::Graph},   {"none", Tag::None},
-    {"function", Tag::Function}, {"type", Tag::Type},     {"module", Tag::Module},
-    {"error", Tag::Error},       {"file", Tag::File},     {"iterator", Tag::Iterator},
-    {"object", Tag::Opaque},
+    {"int", Tag::Int},           {"float", Tag::Float},       {"bool", Tag::Bool},     {"str", Tag::Str},
+    {"list", Tag::List},         {"tuple", Tag::Tuple},       {"dict", Tag::Dict},     {"set", Tag::Set},
+    {"range", Tag::Range},       {"slice", Tag::Slice},       {"tensor", Tag::Tensor}, {"dtype", Tag::DType},
+    {"device", Tag::Device},     {"complex", Tag::Complex},   {"graph", Tag::Graph},   {"none", Tag::None},
+    {"function", Tag::Function}, {"type", Tag::Type},         {"module", Tag::Module}, {"error", Tag::Error},
+    {"file", Tag::File},         {"iterator", Tag::Iterator}, {"object", Tag::Opaque},
 };
 
 // One object per type, for the life of the process.

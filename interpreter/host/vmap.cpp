@@ -5,6 +5,7 @@
 
 #include "interpreter/host/pytree.h"
 #include "interpreter/host/transforms.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
@@ -141,7 +142,7 @@ Value run(Interpreter& interpreter, const Value& f, const Call& call, const Valu
   next = 0;
   return map_leaves(out, [&](const Value& leaf, const std::string& path) {
     const Value& dim = dims[next++];
-    if (!leaf.is(Tag::Tensor) && !leaf.is_number()) return leaf;
+    if (!leaf.is(Tag::Tensor) && !is_any_number(leaf)) return leaf;
     const Tensor x = to_operand(leaf);
     if (!dim.is_none()) return Value(level.batch_of(x));
     if (!level.owns(x)) return leaf;

@@ -8,6 +8,7 @@
 
 #include "interpreter/interpreter.h"
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/values/utf8.h"
 
@@ -336,6 +337,8 @@ std::string format_value(Interpreter& interpreter, const Value& value, std::stri
       return format_int(value.as_int(), spec);
     case Tag::Float:
       return format_float(value.as_float(), spec);
+    case Tag::Complex:
+      return format_complex(complex_of(value), spec);
     case Tag::Str:
       return format_text(value.as<Str>().text, spec);
     case Tag::Tensor:

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/complex.h"
+
 namespace kiln::interp {
 
 // [[fill]align][sign][z][#][0][width][grouping][.precision][type]
@@ -26,5 +28,6 @@ struct FormatSpec {
 std::string format_text(std::string_view text, const FormatSpec& spec);
 std::string format_int(std::int64_t value, const FormatSpec& spec);
 std::string format_float(double value, const FormatSpec& spec);
+std::string format_complex(kiln::Complex<double> z, const FormatSpec& spec);
 
 }  // namespace kiln::interp

@@ -14,6 +14,7 @@
 #include "interpreter/text/print_tensor.h"
 #include "interpreter/values/complex_number.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/values/natives.h"
 #include "jit/graph/text.h"
 #include "tensor/interrupt.h"
@@ -180,7 +181,7 @@ class Printer {
     }
     for (std::size_t i = 0; i < object.extra.size(); ++i) {
       const auto [name, value] = object.extra[i];
-      add(name, value);
+      if (name != kHookedCall) add(name, value);
     }
     return fmt::format("{}({})", type.name, fields);
   }

@@ -3,62 +3,25 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "interpreter/text/complex_text.h"
+#include "interpreter/text/element_format.h"
+#include "interpreter/values/complex_number.h"
 #include "tensor/autograd.h"
 #include "tensor/error.h"
 #include "tensor/host_view.h"
 #include "tensor/levels/level.h"
+#include "tensor/tape/sparse_gradient.h"
 
 namespace kiln::interp {
 namespace {
 
 constexpr std::string_view kEllipsis = "…";
 constexpr std::int64_t kInlineLimit = 64;  // elements a tensor may have to be shown whole within a line
-
-template <class T>
-double to_double(T value) {
-  if constexpr (std::is_same_v<T, kiln::Half> || std::is_same_v<T, kiln::BFloat16>) {
-    return kiln::to_float(value);
-  } else {
-    return static_cast<double>(value);
-  }
-}
-
-// Elements by their places, which count from the first element of the tensor in the steps of its strides.
-class Elements {
- public:
-  explicit Elements(const kiln::Tensor& x) : dtype_(x.dtype()), view_(x) {}
-
-  double real(std::int64_t place) const {
-    return kiln::visit_dtype(dtype_, [&]<class T>() { return to_double(at<T>(place)); });
-  }
-  std::int64_t whole(std::int64_t place) const {
-    return kiln::visit_dtype(dtype_, [&]<class T>() -> std::int64_t {
-      if constexpr (std::is_integral_v<T>) {
-        return static_cast<std::int64_t>(at<T>(place));
-      } else {
-        return static_cast<std::int64_t>(to_double(at<T>(place)));
-      }
-    });
-  }
-
- private:
-  template <class T>
-  T at(std::int64_t place) const {
-    T value;
-    std::memcpy(&value, view_.as<T>() + place, sizeof(T));
-    return value;
-  }
-  kiln::DType dtype_;
-  kiln::HostView view_;
-};
 
 // Calls f with the place of every element, innermost dimension fastest.
 template <class F>
@@ -74,8 +37,22 @@ struct NotFinite {
   std::int64_t infinities = 0;
 };
 
+// A complex number counts as nan or infinite when one of its parts is, and as nan first.
+NotFinite count_complex_not_finite(const kiln::Tensor& x) {
+  NotFinite found;
+  const Elements elements(x);
+  each_place(x.layout(), 0, 0, [&](std::int64_t at) {
+    const kiln::Complex<double> z = elements.complex(at);
+    const bool is_nan = std::isnan(z.real) || std::isnan(z.imaginary);
+    found.nans += is_nan ? 1 : 0;
+    found.infinities += !is_nan && (std::isinf(z.real) || std::isinf(z.imaginary)) ? 1 : 0;
+  });
+  return found;
+}
+
 NotFinite count_not_finite(const kiln::Tensor& x) {
   NotFinite found;
+  if (kiln::is_complex(x.dtype()) && x.numel() != 0) return count_complex_not_finite(x);
   if (!kiln::is_float(x.dtype()) || x.numel() == 0) return found;
   const auto look = [&](double v) {
     found.nans += std::isnan(v) ? 1 : 0;
@@ -117,49 +94,6 @@ std::vector<std::int64_t> shown(std::int64_t size, std::int64_t edge, bool elide
   for (std::int64_t i = size - edge; i < size; ++i) indices.push_back(i);
   return indices;
 }
-
-// One format for all elements of a tensor, chosen from those that are shown: whole numbers as `1.`, else a
-// fixed number of decimals, or scientific when the magnitudes differ too much.
-class ElementFormat {
- public:
-  ElementFormat(const kiln::Tensor& x, const PrintOptions& options)
-      : dtype_(x.dtype()), elements_(x), precision_(options.precision) {}
-
-  // Learns from one element that will be shown.
-  void see(std::int64_t place) {
-    if (!kiln::is_float(dtype_)) return;
-    const double v = elements_.real(place);
-    if (!std::isfinite(v)) return;
-    if (v != std::floor(v)) whole_ = false;
-    if (v == 0) return;
-    smallest_ = std::min(smallest_, std::fabs(v));
-    largest_ = std::max(largest_, std::fabs(v));
-  }
-  void decide() {
-    scientific_ =
-        largest_ > 0 && (largest_ / smallest_ > 1000 || largest_ > 1e8 || (!whole_ && smallest_ < 1e-4));
-    if (whole_ && largest_ < 1e6 && largest_ / smallest_ > 1000) scientific_ = false;
-  }
-
-  std::string text(std::int64_t place) const {
-    if (dtype_ == kiln::DType::Bool) return elements_.whole(place) ? "true" : "false";
-    if (!kiln::is_float(dtype_)) return std::to_string(elements_.whole(place));
-    const double v = elements_.real(place);
-    if (!std::isfinite(v)) return repr_of(v);
-    if (scientific_) return fmt::format("{:.{}e}", v, precision_);
-    if (whole_) return fmt::format("{:.0f}.", v);
-    return fmt::format("{:.{}f}", v, precision_);
-  }
-
- private:
-  kiln::DType dtype_;
-  Elements elements_;
-  int precision_;
-  bool whole_ = true;
-  bool scientific_ = false;
-  double smallest_ = HUGE_VAL;
-  double largest_ = 0;
-};
 
 // Writes nested rows. With `width` 0 everything stays on one line.
 class Rows {
@@ -282,6 +216,13 @@ class Rows {
 std::string scalar_text(const kiln::Tensor& x) {
   const Value item = item_of(x);
   switch (x.dtype()) {
+    case kiln::DType::C64: {
+      const kiln::Complex<double> z = complex_of(item);
+      return repr_of_complex(
+          kiln::Complex<float>{static_cast<float>(z.real), static_cast<float>(z.imaginary)});
+    }
+    case kiln::DType::C128:
+      return repr_of_complex(complex_of(item));
     case kiln::DType::F32:
     case kiln::DType::F16:
     case kiln::DType::BF16:
@@ -318,10 +259,24 @@ Value item_of(const kiln::Tensor& x) {
   const Elements elements(x);
   if (x.dtype() == kiln::DType::Bool) return elements.whole(0) != 0;
   if (kiln::is_float(x.dtype())) return elements.real(0);
+  if (kiln::is_complex(x.dtype())) return complex_value(elements.complex(0));
   return elements.whole(0);
 }
 
+namespace {
+
+std::string sparse_summary(const kiln::Tensor& x) {
+  const kiln::Tensor& rows = kiln::sparse::values(x);
+  const double bytes = static_cast<double>(rows.numel()) * static_cast<double>(kiln::size_of(x.dtype())) +
+                       static_cast<double>(rows.size(0)) * static_cast<double>(sizeof(std::int64_t));
+  return fmt::format("{} {} {}, sparse: {} of {} rows", kiln::type_string(x.dtype(), x.sizes()),
+                     kiln::to_string(x.device()), byte_text(bytes), rows.size(0).fixed(), x.size(0).fixed());
+}
+
+}  // namespace
+
 std::string tensor_summary(const kiln::Tensor& x) {
+  if (kiln::sparse::is_sparse(x)) return sparse_summary(x);
   kiln::levels::announce_read(x);
   x.check_readable();
   const double bytes = static_cast<double>(x.numel()) * static_cast<double>(kiln::size_of(x.dtype()));
@@ -340,6 +295,10 @@ std::string tensor_summary(const kiln::Tensor& x) {
 }
 
 std::string tensor_values(const kiln::Tensor& x, const PrintOptions& options) {
+  if (kiln::sparse::is_sparse(x)) {
+    return "indices " + tensor_values(kiln::sparse::indices(x), options) + "\nvalues\n" +
+           tensor_values(kiln::sparse::values(x), options);
+  }
   x.check_readable();
   if (x.rank() == 0) return scalar_text(x);
   if (x.numel() == 0) return "[]";
@@ -352,10 +311,18 @@ std::vector<TensorTable> tensor_tables(const kiln::Tensor& x, const PrintOptions
 }
 
 std::string inline_tensor(const kiln::Tensor& x, const PrintOptions& options) {
+  if (kiln::sparse::is_sparse(x)) {
+    return fmt::format("sparse_rows({}, {}, {})", inline_tensor(kiln::sparse::indices(x), options),
+                       inline_tensor(kiln::sparse::values(x), options), x.size(0).fixed());
+  }
   x.check_readable();
   const std::string type =
       is_default_dtype(x.dtype()) ? "" : fmt::format(", dtype={}", kiln::name(x.dtype()));
-  if (x.rank() == 0) return fmt::format("tensor({}{})", scalar_text(x), type);
+  if (x.rank() == 0) {
+    std::string number = scalar_text(x);
+    if (number.front() == '(') number = number.substr(1, number.size() - 2);
+    return fmt::format("tensor({}{})", number, type);
+  }
   if (x.rank() > 1 && x.numel() > kInlineLimit) return fmt::format("tensor({})", to_string(x.type()));
   if (x.numel() == 0 && x.rank() > 1) return fmt::format("tensor({})", to_string(x.type()));
   return fmt::format("tensor({}{})", Rows(x, options, x.numel() > kInlineLimit, 0).text(), type);

@@ -12,6 +12,7 @@
 #include "interpreter/values/code.h"
 #include "interpreter/values/objects.h"
 #include "tensor/autograd.h"
+#include "tensor/functions.h"
 #include "tensor/host_view.h"
 
 namespace kiln::interp {
@@ -30,8 +31,20 @@ std::string element(T value) {
   }
 }
 
+template <class T>
+std::string complex_elements(const kiln::HostView& elements, std::int64_t count) {
+  std::string text;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto z = elements.as<kiln::Complex<T>>()[i];
+    text += fmt::format("{}{} {}j", i > 0 ? ", " : "", number(z.real), number(z.imaginary));
+  }
+  return text;
+}
+
 std::string elements_text(const kiln::Tensor& x) {
   const kiln::HostView elements(x, x.dtype());
+  if (x.dtype() == kiln::DType::C64) return complex_elements<float>(elements, x.numel());
+  if (x.dtype() == kiln::DType::C128) return complex_elements<double>(elements, x.numel());
   return kiln::visit_dtype(x.dtype(), [&]<class T>() {
     std::string text;
     for (std::int64_t i = 0; i < x.numel(); ++i) text += (i > 0 ? ", " : "") + element(elements.as<T>()[i]);
@@ -56,6 +69,7 @@ class Hash {
 
 std::string hash_of(const kiln::Tensor& x) {
   Hash hash;
+  if (kiln::is_complex(x.dtype())) return hash_of(kiln::ops::view_as_real(kiln::ops::detach(x)));
   if (!kiln::is_float(x.dtype())) {
     const kiln::HostView whole(x, x.dtype());
     hash.add(whole.bytes(), whole.byte_count());

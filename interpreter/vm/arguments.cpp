@@ -69,6 +69,8 @@ std::optional<kiln::DType> dtype_argument(const Value& value, std::string_view p
     switch (value.as<Type>().instances) {
       case Tag::Float:
         return kiln::default_float();
+      case Tag::Complex:
+        return kiln::complex_of(kiln::default_float());
       case Tag::Int:
         return kiln::DType::I64;
       case Tag::Bool:
@@ -80,7 +82,7 @@ std::optional<kiln::DType> dtype_argument(const Value& value, std::string_view p
   if (value.is(Tag::Str)) {
     if (const auto dtype = kiln::dtype_named(text_of(value))) return dtype;
     raise("ValueError", fmt::format("there is no dtype '{}'", text_of(value)),
-          "the dtypes are bool u8 i8 i16 i32 i64 f16 bf16 f32 f64");
+          "the dtypes are bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 c128");
   }
   wrong_type(parameter, "a dtype such as `f32`", value);
 }

@@ -5,6 +5,7 @@
 
 #include "interpreter/values/collector.h"
 #include "interpreter/values/graph_value.h"
+#include "interpreter/values/hooked_call.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/custom_function.h"
 #include "interpreter/vm/errors.h"
@@ -58,7 +59,7 @@ bool simplify(Value& callee, Value& receiver) {
       return true;
     }
     case Tag::Instance: {
-      const Value* call = callee.as<Instance>().struct_type().method("call");
+      const Value* call = called_of(callee.as<Instance>());
       if (!call) return false;
       const Value function = *call;
       receiver = callee;
@@ -336,7 +337,9 @@ MemberKind find_in_receiver(Interpreter& interpreter, const Value& receiver, std
       break;
   }
   if (const HostMember* member = host_member(receiver.tag(), name)) {
-    if (!member->is_field) return function = member->native, MemberKind::Method;
+    // The parts of a complex number may be written as calls, as those of tensors are.
+    const bool is_part = member->is_field && receiver.is(Tag::Complex);
+    if (!member->is_field || is_part) return function = member->native, MemberKind::Method;
     function = get_attribute(interpreter, receiver, name);
     return MemberKind::Value;
   }

@@ -48,6 +48,9 @@ Value op_method(const Value& receiver, std::string_view name, const OpEntry* op)
   return bound(receiver, function);
 }
 
+// The parts of complex numbers may be written as fields: `z.real` is `z.real()`.
+bool is_part(std::string_view name) { return name == "real" || name == "imag"; }
+
 const Value* opaque_method(const Value& object, std::string_view name) {
   for (const auto& [method, native] : object.as<Opaque>().methods) {
     if (method == name) return &native;
@@ -203,7 +206,9 @@ Value get_attribute(Interpreter& interpreter, const Value& object, std::string_v
     return member->native.as<Native>().call(interpreter, std::span(&receiver, 1));
   }
   if (object.is(Tag::Tensor)) {
-    if (const OpEntry* op = find_op(name)) return op_method(object, name, op);
+    const OpEntry* op = find_op(name);
+    if (op != nullptr && is_part(name)) return call_op(interpreter, *op, {&object, 1});
+    if (op != nullptr) return op_method(object, name, op);
   }
   no_member(object, name);
 }

@@ -11,9 +11,11 @@
 
 #include "interpreter/interpreter.h"
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/followed_numbers.h"
+#include "interpreter/vm/op_beside.h"
 #include "interpreter/vm/op_entry.h"
 #include "tensor/delayed_error.h"
 #include "tensor/op.h"
@@ -384,7 +386,7 @@ class Binder {
     if (v.is(Tag::Tensor)) {
       bound_.inputs[i] = v.as_tensor();
       bound_.any_tensor = true;
-    } else if (v.is_number()) {
+    } else if (is_any_number(v)) {
       bound_.inputs[i] = i > 0 && form_.on_numbers ? number_operand(v) : to_operand(v);
     } else {
       return wrong(parameter, v, argument);
@@ -400,7 +402,7 @@ class Binder {
       const Value& item = (*items)[i];
       if (item.is_none() && parameter.kind == ArgKind::OptionalTensorList) {
         list_.emplace_back();
-      } else if (item.is(Tag::Tensor) || item.is_number()) {
+      } else if (item.is(Tag::Tensor) || is_any_number(item)) {
         list_.push_back(to_operand(item));
       } else {
         return fail(fmt::format("{}: item {} of `{}` must be a tensor, got {}", name_, i, parameter.name,
@@ -501,7 +503,7 @@ const OpForm* plain_form(const OpEntry& entry, Arguments arguments, NamedArgumen
       !arguments.front().is(Tag::Tensor))
     return nullptr;
   for (const Value& v : arguments) {
-    if (!v.is(Tag::Tensor) && !v.is_number()) return nullptr;
+    if (!v.is(Tag::Tensor) && !is_any_number(v)) return nullptr;
   }
   return &form;
 }
@@ -531,8 +533,11 @@ Value call_plain(const OpEntry& entry, const OpForm& form, Arguments arguments) 
 
 }  // namespace
 
-Value call_op(Interpreter&, const OpEntry& entry, Arguments arguments, NamedArguments named) {
+Value call_op(Interpreter& interpreter, const OpEntry& entry, Arguments arguments, NamedArguments named) {
   if (const OpForm* form = plain_form(entry, arguments, named)) return call_plain(entry, *form, arguments);
+  for (const auto& argument : named) {
+    if (is_beside(entry, argument.first)) return call_beside(interpreter, entry, arguments, named);
+  }
   Mismatch closest;
   closest.reached = -1;
   // A form that takes a tensor as a tensor comes before one that takes it for a number: `max(x, y)`.

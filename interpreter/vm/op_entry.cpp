@@ -40,7 +40,9 @@ OpForm make_form(const kiln::Op& op) {
   OpForm form;
   form.op = &op;
   form.defaults = kiln::Attrs(op);
-  form.on_numbers = op.family == "elementwise";
+  // What makes, and takes apart, one complex number.
+  const bool of_complex = op.family == "complex" && !op.has(kiln::kShowsAll);
+  form.on_numbers = op.family == "elementwise" || of_complex;
   int inputs = 0;
   int attrs = 0;
   for (const kiln::Parameter& parameter : op.signature.parameters) {
@@ -108,8 +110,14 @@ const Entries& entries() {
   return *all;
 }
 
-// Numbers as tensors that compute in full precision: floats in f64, and ints too where the op gives a float.
+// Numbers as tensors that compute in full precision: floats in f64, and ints too where the op gives a float,
+// complex numbers in c128.
 kiln::Tensor full_precision(const kiln::Tensor& x, bool as_float) {
+  if (kiln::is_complex(x.dtype())) {
+    kiln::Tensor result = kiln::Tensor::empty({}, kiln::DType::C128);
+    *kiln::WritableHostView(result).as<kiln::Complex<double>>() = x.item_complex();
+    return result;
+  }
   const bool is_real = x.dtype() == kiln::DType::F64 || as_float;
   kiln::Tensor result = kiln::Tensor::empty({}, is_real ? kiln::DType::F64 : x.dtype());
   const kiln::WritableHostView element(result);
@@ -155,7 +163,7 @@ Value on_full_precision(const OpForm& form, kiln::Inputs inputs, const kiln::Att
   }
   const kiln::Tensor result = kiln::bind(*form.op, full, attrs).front();
   // Ints that gave a float were computed in the default float type: once more in f64.
-  if (!as_float && kiln::is_float(result.dtype()) && result.dtype() != kiln::DType::F64) {
+  if (!as_float && kiln::is_differentiable(result.dtype()) && result.dtype() != kiln::DType::F64) {
     return on_full_precision(form, inputs, attrs, true);
   }
   return item_of(result);
@@ -169,8 +177,9 @@ Value apply_to_numbers(const OpForm& form, kiln::Inputs inputs, const kiln::Attr
   std::optional<kiln::SymbolicRun> kernels;
   if (kiln::SymbolicRun::current() != nullptr && kiln::SymbolicRun::current()->stand_in() != nullptr)
     kernels.emplace();
-  const bool any_float = std::any_of(inputs.begin(), inputs.end(),
-                                     [](const kiln::Tensor& x) { return x && kiln::is_float(x.dtype()); });
+  const bool any_float = std::any_of(inputs.begin(), inputs.end(), [](const kiln::Tensor& x) {
+    return x && kiln::is_differentiable(x.dtype());
+  });
   const Value result = on_full_precision(form, inputs, attrs, any_float);
   if (result.is(Tag::Float) && gives_whole_numbers(*form.op) && std::fabs(result.as_float()) < 9e18) {
     return static_cast<std::int64_t>(result.as_float());

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/followed_numbers.h"
@@ -32,6 +33,8 @@ kiln::Tensor to_operand(const Value& value) {
       return kiln::Tensor::number(value.as_int());
     case Tag::Float:
       return kiln::Tensor::number(value.as_float());
+    case Tag::Complex:
+      return kiln::Tensor::number(complex_of(value));
     default:
       break;
   }

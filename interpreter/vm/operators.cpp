@@ -259,6 +259,10 @@ bool contains_item(const std::vector<Value>& items, const Value& item) {
 }
 
 bool range_contains(const Range& range, const Value& item) {
+  if (item.is(Tag::Complex)) {
+    const kiln::Complex<double> z = complex_of(item);
+    return z.imaginary == 0 && range_contains(range, z.real);
+  }
   if (!item.is_number()) return false;
   if (item.is(Tag::Float) && !(std::abs(item.as_float()) < 0x1p63)) return false;
   const std::int64_t n = item.is(Tag::Float) ? static_cast<std::int64_t>(item.as_float()) : item.as_int();

@@ -21,6 +21,7 @@ bool has_written_type(std::string_view last, const Value& v) {
   if (last == "int") return v.is(Tag::Int);
   if (last == "float") return v.is(Tag::Float) || v.is(Tag::Int);
   if (last == "number") return v.is(Tag::Float) || v.is(Tag::Int);
+  if (last == "complex") return v.is(Tag::Complex) || v.is(Tag::Float) || v.is(Tag::Int);
   if (last == "fn" || last == "function") return host::is_callable(v);
   if (last == "tensor") return v.is(Tag::Tensor);
   if (const auto dtype = kiln::dtype_named(last); dtype && last != "bool") {
@@ -32,6 +33,7 @@ bool has_written_type(std::string_view last, const Value& v) {
 bool fits_written_dtype(std::string_view written, kiln::DType dtype) {
   if (written == "tensor") return true;
   if (written == "float") return kiln::is_float(dtype);
+  if (written == "complex") return kiln::is_complex(dtype);
   if (written == "int") return kiln::is_integer(dtype);
   const auto named = kiln::dtype_named(written);
   return named && *named == dtype;

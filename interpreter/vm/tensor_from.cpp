@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/text/complex_text.h"
 #include "interpreter/text/print_tensor.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
@@ -44,6 +46,9 @@ class Survey {
         break;
       case Tag::Float:
         any_number_ = any_float_ = true;
+        break;
+      case Tag::Complex:
+        any_number_ = any_complex_ = true;
         break;
       case Tag::Tensor:
         return visit_tensor(v.as_tensor(), depth);
@@ -155,6 +160,7 @@ class Survey {
   }
 
   kiln::DType number_dtype() const {
+    if (any_complex_) return kiln::complex_of(kiln::default_float());
     return any_float_ ? kiln::default_float() : any_int_ ? kiln::DType::I64 : kiln::DType::Bool;
   }
 
@@ -164,6 +170,7 @@ class Survey {
   bool any_number_ = false;
   bool any_int_ = false;
   bool any_float_ = false;
+  bool any_complex_ = false;
 };
 
 [[noreturn]] void out_of_range(const Value& v, kiln::DType dtype) {
@@ -179,9 +186,26 @@ class Survey {
         fmt::format("make floats, and cast them: `tensor(…).to({})` drops the fractions", kiln::name(dtype)));
 }
 
+[[noreturn]] void is_not_real(const Value& v, kiln::DType dtype) {
+  raise("DTypeError",
+        fmt::format("tensor: {} is complex, and the elements are {}", repr_of_complex(complex_of(v)),
+                    kiln::name(dtype)),
+        "take its `.real`, or make the elements c64");
+}
+
+template <class T>
+constexpr bool kIsComplex =
+    std::is_same_v<T, kiln::Complex<float>> || std::is_same_v<T, kiln::Complex<double>>;
+
 template <class T>
 T convert(const Value& v, kiln::DType dtype) {
-  if constexpr (std::is_same_v<T, bool>) {
+  if constexpr (kIsComplex<T>) {
+    const kiln::Complex<double> z = complex_of(v);
+    using Part = decltype(T::real);
+    return {static_cast<Part>(z.real), static_cast<Part>(z.imaginary)};
+  } else if (v.is(Tag::Complex)) {
+    is_not_real(v, dtype);
+  } else if constexpr (std::is_same_v<T, bool>) {
     return v.number() != 0;
   } else if constexpr (std::is_same_v<T, kiln::Half>) {
     return kiln::to_half(static_cast<float>(v.number()));
@@ -202,6 +226,14 @@ T convert(const Value& v, kiln::DType dtype) {
     }
     return static_cast<T>(v.as_int());
   }
+}
+
+// As `visit_dtype`, of complex dtypes too.
+template <class F>
+void visit_element(kiln::DType dtype, const F& f) {
+  if (dtype == kiln::DType::C64) return f.template operator()<kiln::Complex<float>>();
+  if (dtype == kiln::DType::C128) return f.template operator()<kiln::Complex<double>>();
+  kiln::visit_dtype(dtype, f);
 }
 
 template <class T>
@@ -240,7 +272,7 @@ bool holds_transformed(const Value& v) {
 kiln::Tensor element(const Value& number, kiln::DType dtype, kiln::Device device) {
   const kiln::Tensor x = kiln::Tensor::empty({}, dtype, device);
   const kiln::WritableHostView view(x);
-  kiln::visit_dtype(dtype, [&]<class T>() { Writer<T>(view.as<T>(), dtype).write(number); });
+  visit_element(dtype, [&]<class T>() { Writer<T>(view.as<T>(), dtype).write(number); });
   return x;
 }
 
@@ -273,7 +305,7 @@ kiln::Tensor tensor_from(Interpreter& interpreter, const Value& data, std::optio
   const kiln::Tensor result = kiln::Tensor::empty(survey.sizes, type, place);
   {
     const kiln::WritableHostView elements(result);
-    kiln::visit_dtype(type, [&]<class T>() { Writer<T>(elements.as<T>(), type).write(data); });
+    visit_element(type, [&]<class T>() { Writer<T>(elements.as<T>(), type).write(data); });
   }
   return kiln::levels::adopt(result);
 }

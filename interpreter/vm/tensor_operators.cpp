@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/values/complex_number.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/errors.h"
 #include "tensor/functions.h"
@@ -57,7 +58,7 @@ const Operator& unary(UnaryOp op) {
 
 kiln::Tensor operand(const Value& v) { return v.is(Tag::Tensor) ? v.tensor() : number_operand(v); }
 
-bool is_operand(const Value& v) { return v.is(Tag::Tensor) || v.is_number(); }
+bool is_operand(const Value& v) { return v.is(Tag::Tensor) || is_any_number(v); }
 
 [[noreturn]] void refuse(std::string_view spelling, const Value& a, const Value& b) {
   const Value& other = a.is(Tag::Tensor) ? b : a;

@@ -286,7 +286,7 @@ class Cut {
     std::int64_t extra = node == nullptr ? 0 : returned ? 1 : 2;
     if (node != nullptr && !facts_.forward_nodes[static_cast<std::size_t>(facts_.producers[at(id)])]) {
       // A value of the derivative that forward computes has no history for a gradient of the gradient.
-      if (is_float(facts_.graph.values[at(id)].type.dtype)) return FlowNetwork::kUnlimited;
+      if (is_differentiable(facts_.graph.values[at(id)].type.dtype)) return FlowNetwork::kUnlimited;
       extra = 4;
     }
     if (keeps_copy(facts_, id)) extra = 3;

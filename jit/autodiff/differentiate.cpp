@@ -47,7 +47,7 @@ void compute_masks_once(Joint& joint) {
   const auto replace = [&](Operand& operand) {
     if (!operand.is_value()) return;
     const ValueId first = same[static_cast<std::size_t>(operand.value)];
-    const bool is_mask = !is_float(graph.values[static_cast<std::size_t>(operand.value)].type.dtype);
+    const bool is_mask = !is_differentiable(graph.values[static_cast<std::size_t>(operand.value)].type.dtype);
     if (first >= 0 && is_mask) operand = Operand::of(first);
   };
   for (std::size_t n = *joint.program_nodes; n < graph.nodes.size(); ++n) {

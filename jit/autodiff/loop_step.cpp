@@ -47,6 +47,7 @@ Tensors LoopStep::backward_onto(Tensors grads, Tensors sums, std::span<const boo
   if (has_freed()) throw tape::freed_error(*op_);
   LoopBackward backward;
   backward.name = std::string(op_->name()) + "_backward";
+  if (++times_ > 1) backward.name += "_" + std::to_string(times_);
   backward.loop = op_;
   backward.wanted = wanted_;
   std::vector<Tensor> operands;

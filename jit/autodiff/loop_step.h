@@ -51,6 +51,7 @@ class LoopStep final : public tape::Node {
   std::vector<Tensor> numbers_;     // by input; absent for tensors
   std::vector<bool> wanted_;        // by input
   std::vector<LoopResult> results_;
+  int times_ = 0;  // that it went back
 };
 
 }  // namespace kiln::jit

@@ -121,7 +121,7 @@ void Replay::add_inputs() {
     Tensor& x = tensors_[i];
     x = Tensor::alias(memory, std::move(layout));
     x.impl()->is_number = type.is_number;
-    if (i >= wanted_.size() || !wanted_[i] || !is_float(type.dtype)) continue;
+    if (i >= wanted_.size() || !wanted_[i] || !is_differentiable(type.dtype)) continue;
     inputs_[i] = {Ref<tape::Node>(new InputNode(x.type())), 0};
     tape::start_history(x, inputs_[i]);
     stands_for(inputs_[i], static_cast<ValueId>(i));
@@ -217,7 +217,8 @@ Tensors Replay::apply_custom(const Node& node, Inputs operands) {
   const Ref<tape::Node> held(step);
   step->set_outputs(made);
   for (std::uint32_t j = 0; j < made.size(); ++j) {
-    if (is_float(made[j].dtype()) && has_gradient(*node.op, j)) tape::start_history(made[j], {held, j});
+    if (is_differentiable(made[j].dtype()) && has_gradient(*node.op, j))
+      tape::start_history(made[j], {held, j});
   }
   return made;
 }

@@ -192,7 +192,7 @@ TapeNode Replay::read(const tape::Node& node) {
       made.kept.emplace_back(operands[i].value, made.edges[i]);
   }
   for (std::size_t k = 0; k < results.size() && k < made.output_types.size(); ++k) {
-    const bool is_real = is_float(made.output_types[k].dtype);
+    const bool is_real = is_differentiable(made.output_types[k].dtype);
     const Edge here{numbers_.at(&node), static_cast<int>(k)};
     if (tape::has_bit(saves.outputs, k)) made.kept.emplace_back(results[k], is_real ? here : Edge{});
   }

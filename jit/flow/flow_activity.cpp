@@ -48,7 +48,7 @@ FlowActivity::FlowActivity(const FlowGraph& flow, const std::vector<bool>& wante
 
 bool FlowActivity::is_float_tensor(ValueId id) const {
   const Type& type = flow_.type(id);
-  return !type.is_number && is_float(type.dtype);
+  return !type.is_number && is_differentiable(type.dtype);
 }
 
 bool FlowActivity::is_active(ValueId id) const {

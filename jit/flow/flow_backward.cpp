@@ -1,7 +1,4 @@
-#include <algorithm>
-
 #include "jit/flow/flow_block_back.h"
-#include "tensor/core_ops.h"
 
 namespace kiln::jit {
 namespace {
@@ -22,7 +19,7 @@ class Backwards {
             const std::vector<bool>& given)
       : way_(way),
         exit_(exit),
-        reach_(way.flow, way.activity, way.views, exit, tensors_given(way, exit, outputs, given)),
+        reach_(way.flow, way.activity, way.moves, exit, tensors_given(way, exit, outputs, given)),
         gradients_(writer_, made_, way, reach_) {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (given[k]) given_.emplace_back(k, way.activity.tensor(value_of(way.flow, exit, outputs[k])));
@@ -51,7 +48,6 @@ class Backwards {
   void begin() {
     writer_.go_on_in(0);
     gradients_.begin();
-    for (const auto& [output, tensor] : given_) gradients_.arrive(tensor, std::nullopt);
     const ValueId from = writer_.pop(number_type(DType::I64), 0);
     const std::vector<BlockId>& leaving = way_.record.leaving.at(exit_);
     choose(leaving.size(), Operand::of(from), [&](std::size_t k) { jump(leaving[k]); });
@@ -110,31 +106,18 @@ class Backwards {
 
   // ---- Parameters ----
 
-  // The gradients of parameters go to the arguments that they were given.
+  // The gradients of parameters go to the arguments that they were given. All are taken before any is given
+  // on, since a parameter may be the argument of another.
   void move(std::size_t b, const FlowEnd::Target& target) {
     const std::vector<ValueId>& parameters = way_.flow.blocks[b].parameters;
-    struct Moved {
-      ValueId to, gradient;
-      std::optional<ValueId> absent;
-    };
-    std::vector<Moved> moved;
+    std::vector<std::pair<ValueId, ArrivedGradient>> moved;
     for (std::size_t k = 0; k < parameters.size(); ++k) {
       if (reach_.of_parameter(b, parameters[k]) == Reach::Never) continue;
       const ValueId given = way_.activity.tensor(target.arguments[k].value);
-      if (given == parameters[k]) continue;
-      const ValueId memory = gradients_.memory(parameters[k]);
-      const ValueId taken = writer_.apply(core_ops().clone, {Operand::of(memory)}, Node{});
-      writer_.apply(core_ops().copy,
-                    {Operand::of(memory), Operand::of_number(gradients_.zero(parameters[k]))}, Node{},
-                    Form::Write);
-      if (way_.activity.is_active(given))
-        moved.push_back({given, taken, gradients_.take_absence(parameters[k])});
+      if (given != parameters[k]) moved.emplace_back(given, gradients_.take(parameters[k], Node{}));
     }
-    for (const Moved& each : moved) {
-      const Operand memory = Operand::of(gradients_.memory(each.to));
-      writer_.apply(core_ops().add, {memory, Operand::of(each.gradient)}, Node{}, Form::Write);
-      gradients_.arrive(each.to, each.absent);
-    }
+    for (const auto& [given, arrived] : moved)
+      if (way_.activity.is_active(given)) gradients_.add(given, arrived, Node{});
   }
 
   const FlowWay& way_;

@@ -35,7 +35,8 @@ Tensors run_rule(const FlowGraph& flow, const Node& node, const RuleInputs& at, 
   Tensors gradients = found(traced, at.gradients);
   for (std::size_t k = 0; k < gradients.size(); ++k) {
     const TensorType& type = result_types[k];
-    if (!gradients[k] && is_float(type.dtype)) gradients[k] = ops::zeros(type.sizes, type.dtype, type.device);
+    if (!gradients[k] && is_differentiable(type.dtype))
+      gradients[k] = ops::zeros(type.sizes, type.dtype, type.device);
     if (gradients[k] && gradients[k].dtype() != type.dtype) gradients[k] = ops::to(gradients[k], type.dtype);
   }
   const Tensors operands = found(traced, at.operands), results = found(traced, at.results);
@@ -64,111 +65,63 @@ void BlockBack::run() {
     before_.clear();
     after_.clear();
   }
+  gradients_.end_block();
 }
 
 void BlockBack::step(std::size_t k) {
-  const Node& node = block().steps[k].node;
-  const bool makes_view = std::any_of(node.outputs.begin(), node.outputs.end(), [this](ValueId id) {
-    return way_.activity.view(id) != nullptr && way_.activity.tensor(id) == id;
-  });
-  if (makes_view) {
-    if (way_.activity.is_recorded(node)) deliver(node);
-  } else if (is_differentiated(way_.activity, node)) {
-    differentiate(k);
-  }
-  const std::vector<ValueId>& renewed = way_.views.renewed_by(block_, k);
-  for (auto view = renewed.rbegin(); view != renewed.rend(); ++view) {
-    const std::optional<Operand> gradient = take_local(*view);
-    if (gradient) deliver_to(way_.activity.root(*view), *view, *gradient, gradients_.take_absence(*view));
-  }
-  // Before it was made a tensor has no gradient.
-  if (makes_view || reach_.of_step(block_, k) == Reach::Never) return;
-  for (const ValueId id : node.outputs) {
-    const bool is_made = tensor(id) == id && way_.activity.is_active(id) && way_.activity.is_in_memory(id);
-    if (!is_made) continue;
-    empty_memory(id, gradients_.memory(id), node);
-    if (!is_differentiated(way_.activity, node)) gradients_.take_absence(id);
+  const std::vector<GradientMove>& moves = way_.moves.of_step(block_, k);
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    const Moved& moved = reach_.of_move(block_, k, m);
+    if (moved.reach != Reach::Never) move(block().steps[k].node, moves[m], moved);
   }
 }
 
-void BlockBack::differentiate(std::size_t k) {
-  if (reach_.of_step(block_, k) == Reach::Never) return;
-  const Node& node = block().steps[k].node;
-  const std::optional<ValueId> absent = take_absence(node);
-  apply_rule(node, take_gradients(k), absent);
-}
-
-std::optional<ValueId> BlockBack::take_absence(const Node& node) {
-  if (node.writes()) {
-    const ValueId target = tensor(node.operands[0].value), root = way_.activity.root(target);
-    const bool has_own = local_.contains(target) && target != root;
-    if (has_own && (reach_.is_uncertain(target) || reach_.is_uncertain(root))) throw UnknownReach{};
-    const std::optional<ValueId> absent = gradients_.take_absence(root);
-    if (target != root && !shows_all(way_.activity, target)) gradients_.arrive(root, absent);
-    return absent;
+void BlockBack::move(const Node& node, const GradientMove& move, const Moved& moved) {
+  using Kind = GradientMove::Kind;
+  if (move.kind == Kind::Part) {
+    const ValueId view = move.from.front(), shown = move.to.front();
+    const ArrivedGradient arrived = gradients_.take(view, node);
+    return gradients_.add_part(shown, view_of_memory(shown, view), arrived, *way_.activity.view(view));
   }
-  std::optional<ValueId> found;
-  for (const ValueId id : node.outputs) {
-    if (!way_.activity.is_active(id)) continue;
-    if (found || (reach_.is_uncertain(id) && node.outputs.size() > 1)) throw UnknownReach{};
-    found = gradients_.take_absence(id);
-  }
-  return found;
+  std::optional<ValueId> absent;
+  const std::vector<std::optional<Operand>> taken = take(node, move, moved, absent);
+  if (move.kind != Kind::Nowhere) apply_rule(node, taken, absent);
 }
 
-// ---- Gradients ----
-
-std::optional<Operand> BlockBack::take_local(ValueId id) {
-  const auto known = local_.find(tensor(id));
-  if (known == local_.end()) return std::nullopt;
-  Operand taken = std::move(known->second);
-  local_.erase(known);
-  return taken;
-}
-
-std::vector<std::optional<Operand>> BlockBack::take_gradients(std::size_t k) {
-  const Node& node = block().steps[k].node;
-  if (node.writes()) return {take_written(k)};
-  std::vector<std::optional<Operand>> taken;
-  for (const ValueId id : node.outputs) {
-    if (!way_.activity.is_active(id)) {
-      taken.emplace_back();
-    } else if (way_.activity.is_in_memory(id)) {
-      const ValueId memory = gradients_.memory(id);
-      taken.emplace_back(Operand::of(writer_.apply(core_ops().clone, {Operand::of(memory)}, node)));
-    } else {
-      taken.push_back(take_local(id));
-    }
+std::vector<std::optional<Operand>> BlockBack::take(const Node& node, const GradientMove& move,
+                                                    const Moved& moved, std::optional<ValueId>& absent) {
+  if (move.kind == GradientMove::Kind::Write) return {take_written(node, move, moved, absent)};
+  std::vector<std::optional<Operand>> taken(node.outputs.size());
+  for (std::size_t k = 0; k < move.from.size(); ++k) {
+    // Where one of several results has no gradient, the tape gives the derivative zeros for it.
+    if (moved.from[k] == Reach::Never) continue;
+    if (moved.from[k] == Reach::Sometimes && move.from.size() > 1) throw UnknownReach{};
+    const ArrivedGradient arrived = gradients_.take(move.from[k], node);
+    const auto result = std::find(node.outputs.begin(), node.outputs.end(), move.from[k]);
+    taken[static_cast<std::size_t>(result - node.outputs.begin())] = arrived.gradient;
+    if (move.from.size() == 1) absent = arrived.absent;
   }
   return taken;
 }
 
 // The gradient of the place that was written, of which nothing goes to what was there before.
-Operand BlockBack::take_written(std::size_t k) {
-  const Node& node = block().steps[k].node;
-  const ValueId target = tensor(node.operands[0].value), root = way_.activity.root(target);
-  const std::optional<Operand> own = take_local(target);
-  if (reach_.of_target(block_, k) == Reach::Never) return *own;
-  const ValueId place = target == root ? gradients_.memory(root) : view_of_memory(root, target);
-  ValueId taken = writer_.apply(core_ops().clone, {Operand::of(place)}, node);
-  empty_memory(root, place, node);
-  if (own) taken = writer_.apply(core_ops().add, {*own, Operand::of(taken)}, node);
-  return Operand::of(taken);
-}
-
-void BlockBack::empty_memory(ValueId id, ValueId memory, const Node& like) {
-  writer_.apply(core_ops().copy, {Operand::of(memory), Operand::of_number(gradients_.zero(id))}, like,
-                Form::Write);
-}
-
-void BlockBack::add_in_memory(ValueId memory, const Operand& gradient, const Node& like) {
-  writer_.apply(core_ops().add, {Operand::of(memory), gradient}, like, Form::Write);
-}
-
-void BlockBack::accumulate(ValueId id, const Operand& gradient, const Node& like) {
-  if (way_.activity.is_in_memory(id)) return add_in_memory(gradients_.memory(id), gradient, like);
-  const auto [known, is_first] = local_.try_emplace(id, gradient);
-  if (!is_first) known->second = Operand::of(writer_.apply(core_ops().add, {known->second, gradient}, like));
+Operand BlockBack::take_written(const Node& node, const GradientMove& move, const Moved& moved,
+                                std::optional<ValueId>& absent) {
+  const ValueId root = move.from.front(), view = move.from.back();
+  std::optional<Operand> own;
+  if (view != root && moved.from[1] != Reach::Never) {
+    if (moved.from[0] == Reach::Sometimes || moved.from[1] == Reach::Sometimes) throw UnknownReach{};
+    own = gradients_.take(view, node).gradient;
+    if (moved.from[0] == Reach::Never) return *own;
+  }
+  const ArrivedGradient arrived = view == root ? gradients_.take(root, node)
+                                               : gradients_.take_part(root, view_of_memory(root, view),
+                                                                      shows_all(way_.activity, view), node);
+  if (!own) {
+    absent = arrived.absent;
+    return arrived.gradient;
+  }
+  return Operand::of(writer_.apply(core_ops().add, {*own, arrived.gradient}, node));
 }
 
 // ---- Rules ----
@@ -229,8 +182,7 @@ void BlockBack::apply_rule(const Node& node, const std::vector<std::optional<Ope
                                  : Operand::of(writer_.apply(
                                        core_ops().masked_fill,
                                        {gradients[i], Operand::of(*absent), Operand::of_number(-0.0)}, node));
-    accumulate(operand, made, node);
-    gradients_.arrive(operand, absent);
+    gradients_.add(operand, {made, absent}, node);
   }
 }
 

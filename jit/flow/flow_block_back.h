@@ -64,23 +64,17 @@ class BlockBack {
 
   // ---- Steps ----
   void step(std::size_t k);
-  void differentiate(std::size_t k);
-  std::vector<std::optional<Operand>> take_gradients(std::size_t k);
-  Operand take_written(std::size_t k);
-  std::optional<Operand> take_local(ValueId tensor);
-  // Of the step, by its results or by what it writes. Throws UnknownReach where it has several.
-  std::optional<ValueId> take_absence(const Node& node);
+  void move(const Node& node, const GradientMove& move, const Moved& moved);
+  // What a move of the step takes, by result, or of what is written.
+  std::vector<std::optional<Operand>> take(const Node& node, const GradientMove& move, const Moved& moved,
+                                           std::optional<ValueId>& absent);
+  Operand take_written(const Node& node, const GradientMove& move, const Moved& moved,
+                       std::optional<ValueId>& absent);
   void apply_rule(const Node& node, const std::vector<std::optional<Operand>>& arrived,
                   const std::optional<ValueId>& absent);
   RuleInputs rule_inputs(const Node& node, const std::vector<std::optional<Operand>>& arrived);
-  void accumulate(ValueId tensor, const Operand& gradient, const Node& like);
-  void add_in_memory(ValueId memory, const Operand& gradient, const Node& like);
-  void empty_memory(ValueId tensor, ValueId memory, const Node& like);
 
   // ---- Views ----
-  void deliver(const Node& view);
-  void deliver_to(ValueId shown, ValueId view, const Operand& gradient, const std::optional<ValueId>& absent);
-  std::optional<ValueId> memory_shown_by(ValueId view) const;
   ValueId view_of_memory(ValueId shown, ValueId view);
   ValueId applied(ValueId shown, const Node& view, ValueId of, ValueId made);
 
@@ -93,7 +87,6 @@ class BlockBack {
   SymbolSizes sizes_;
   std::map<ValueId, ValueId> values_;          // popped for the block, or a view of an input
   std::map<ValueId, ValueId> before_, after_;  // popped for the step under way
-  std::map<ValueId, Operand> local_;           // gradients that are values
   ValueId from_ = Operand::kAbsent;
 };
 

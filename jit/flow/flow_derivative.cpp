@@ -11,9 +11,10 @@ class Derivative final : public FlowDerivative {
         wanted_(wanted),
         steps_(expanded(flow, wanted)),
         activity_(steps_, wanted_),
-        views_(steps_, activity_) {
+        views_(steps_, activity_),
+        moves_(steps_, activity_, views_) {
     check_order(steps_, activity_);
-    outputs_ = outputs_of(steps_, activity_, views_, wanted_);
+    outputs_ = outputs_of(steps_, activity_, moves_, wanted_);
     kept_ = keeping(steps_, activity_, outputs_);
     for (const auto& [exit, outputs] : outputs_.by_exit)
       static_cast<void>(backward(exit, std::vector<bool>(outputs.size(), true)));
@@ -25,7 +26,7 @@ class Derivative final : public FlowDerivative {
   bool has_derivative(ExitId exit) const override { return outputs_.by_exit.contains(exit); }
   const std::vector<FlowOutput>& outputs(ExitId exit) const override { return outputs_.by_exit.at(exit); }
   std::optional<FlowBackward> backward(ExitId exit, const std::vector<bool>& given) const override {
-    return backwards({steps_, activity_, views_, kept_.record, wanted_}, exit, outputs(exit), given);
+    return backwards({steps_, activity_, moves_, kept_.record, wanted_}, exit, outputs(exit), given);
   }
 
  private:
@@ -34,6 +35,7 @@ class Derivative final : public FlowDerivative {
   const FlowGraph steps_;  // `expanded`
   const FlowActivity activity_;
   const FlowViews views_;
+  const FlowMoves moves_;
   FlowOutputs outputs_;
   KeepingFlow kept_;
 };

@@ -42,6 +42,8 @@ struct FlowBackward {
   std::vector<Input> inputs;
   // By input of the flow: the value of exit 0 that is its gradient.
   std::vector<std::optional<std::size_t>> gradients;
+  // By input of the flow: may its gradient continue a sum that was begun before, in the tape's order?
+  std::vector<bool> continues;
   // These inputs have no gradient where the bool at this place is true, in the value `absent` of exit 0, a
   // tensor.
   std::vector<std::pair<std::size_t, std::size_t>> uncertain;

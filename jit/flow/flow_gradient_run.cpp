@@ -135,15 +135,9 @@ class Differentiated final : public DifferentiatedFlow {
     }
   }
 
-  // The gradient of an input that is written begins with what comes in of it, and not with a sum.
-  bool can_continue(const FlowBackward& back, std::span<const Tensor> onto) const {
-    for (std::size_t i = 0; i < onto.size(); ++i) {
-      if (!onto[i] || !back.gradients[i]) continue;
-      const bool begins = std::any_of(back.inputs.begin(), back.inputs.end(), [i](const Input& each) {
-        return each.kind == Input::Kind::Gradient && each.number == i;
-      });
-      if (!begins) return false;
-    }
+  static bool can_continue(const FlowBackward& back, std::span<const Tensor> onto) {
+    for (std::size_t i = 0; i < onto.size(); ++i)
+      if (onto[i] && back.gradients[i] && !back.continues[i]) return false;
     return true;
   }
 
@@ -168,16 +162,22 @@ class Differentiated final : public DifferentiatedFlow {
     return value;
   }
 
-  Tensors gradients(const FlowBackward& back, const FlowResult& result, std::span<const Tensor> onto) const {
+  // What no gradient comes to keeps the sum that was begun.
+  static Tensors gradients(const FlowBackward& back, const FlowResult& result, std::span<const Tensor> onto) {
     Tensors made(back.gradients.size());
+    std::copy(onto.begin(), onto.end(), made.begin());
     for (std::size_t i = 0; i < made.size(); ++i)
-      if (back.gradients[i]) made[i] = result.values[*back.gradients[i]].tensor;
-    for (const auto& [i, k] : back.uncertain) {
-      const Tensor& absent = result.values[back.absent].tensor;
-      if (ops::select(absent, 0, static_cast<std::int64_t>(k)).item_bool())
-        made[i] = i < onto.size() ? onto[i] : Tensor();
-    }
+      if (back.gradients[i] && !is_absent(back, result, i))
+        made[i] = result.values[*back.gradients[i]].tensor;
     return made;
+  }
+  static bool is_absent(const FlowBackward& back, const FlowResult& result, std::size_t input) {
+    for (const auto& [uncertain, place] : back.uncertain) {
+      if (uncertain != input) continue;
+      const Tensor& absent = result.values[back.absent].tensor;
+      return ops::select(absent, 0, static_cast<std::int64_t>(place)).item_bool();
+    }
+    return false;
   }
 
   std::shared_ptr<const FlowDerivative> derivative_;

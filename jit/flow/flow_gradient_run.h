@@ -34,11 +34,12 @@ class DifferentiatedFlow {
   virtual const FlowDerivative& derivative() const = 0;
   // Writes what the flow writes, in the memory of the inputs.
   virtual FlowForward forward(std::span<const FlowValue> inputs) = 0;
-  // The gradients of inputs, by input, in memory of their own; absent for those that are not wanted or that
-  // no gradient reaches. `cotangents` are by output of the exit (`FlowDerivative::outputs`), absent where no
-  // gradient comes in; each has the type of the output. `onto`: by input, what was added up so far of its
-  // gradient, which the gradients continue; or empty. Nothing where there is no backward graph for these
-  // outputs: then the flow is differentiated op by op. Throws OpError (Interrupted).
+  // The gradients of inputs, by input, in memory of their own; for those that are not wanted or that no
+  // gradient reaches, what was added up so far, if anything. `cotangents` are by output of the exit
+  // (`FlowDerivative::outputs`), absent where no gradient comes in; each has the type of the output. `onto`:
+  // by input, what was added up so far of its gradient, which the gradients continue; or empty. Nothing where
+  // there is no backward graph for these outputs: then the flow is differentiated op by op. Throws OpError
+  // (Interrupted).
   virtual std::optional<Tensors> backward(const FlowKept& kept, std::span<const Tensor> cotangents,
                                           std::span<const Tensor> onto) = 0;
   // May the flow write the input?

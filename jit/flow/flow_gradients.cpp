@@ -54,20 +54,21 @@ Type FlowGradients::own_type(ValueId id) const {
 }
 
 // Is the gradient of the input a sum that begins before the flow runs back?
-bool FlowGradients::is_summed(std::size_t input, const Outputs& outputs) const {
+bool FlowGradients::is_summed(std::size_t input) const {
   const auto is_input = [input](const auto& each) { return each.second == static_cast<ValueId>(input); };
   return way_.wanted[input] && reach_.of_input(input) != Reach::Never &&
-         std::none_of(outputs.begin(), outputs.end(), is_input);
+         std::none_of(outputs_.begin(), outputs_.end(), is_input);
 }
 
 // Numbers first, as types of tensors follow them.
 void FlowGradients::add_inputs(const Outputs& outputs) {
+  outputs_ = outputs;
   const std::set<ValueId> read = read_inputs();
   std::vector<ValueId> tensors;
   for (const auto& [number, tensor] : outputs) tensors.push_back(tensor);
   for (std::size_t i = 0; i < way_.wanted.size(); ++i) {
     const auto id = static_cast<ValueId>(i);
-    if (is_summed(i, outputs) || (read.contains(id) && !way_.flow.type(id).is_number)) tensors.push_back(id);
+    if (is_summed(i) || (read.contains(id) && !way_.flow.type(id).is_number)) tensors.push_back(id);
   }
   add_numbers(read, tensors);
   const auto gradient_type = [this](ValueId id) {
@@ -79,7 +80,7 @@ void FlowGradients::add_inputs(const Outputs& outputs) {
     memory_[tensor] = input({Kind::Cotangent, number, {}, 0}, gradient_type(tensor));
   for (std::size_t i = 0; i < way_.wanted.size(); ++i) {
     const auto id = static_cast<ValueId>(i);
-    if (is_summed(i, outputs)) memory_[id] = input({Kind::Gradient, i, {}, zero(id)}, gradient_type(id));
+    if (is_summed(i)) memory_[id] = input({Kind::Gradient, i, {}, zero(id)}, gradient_type(id));
     if (read.contains(id) && !way_.flow.type(id).is_number)
       given_[id] = input({Kind::Given, i, {}, 0}, own_type(id));
   }
@@ -126,13 +127,72 @@ void FlowGradients::add_symbols(const std::vector<ValueId>& tensors) {
   }
 }
 
-// ---- Memory ----
-
 void FlowGradients::begin() {
   if (uncertain_.empty()) return;
   FlowStep step;
   step.node.constant = ops::full(Dims{Dim(uncertain_.size())}, Tensor::number(true), DType::Bool, Device{});
   absent_ = writer_.add(std::move(step))[0];
+  for (const auto& [number, tensor] : outputs_) arrive(tensor, std::nullopt);
+}
+
+void FlowGradients::finish(ExitId done) {
+  std::vector<Operand>& values = writer_.flow.exits[static_cast<std::size_t>(done)].values;
+  for (std::size_t i = 0; i < way_.wanted.size(); ++i) {
+    made_.continues.push_back(is_summed(i) && !reach_.is_summed_apart(i));
+    std::optional<std::size_t>& place = made_.gradients.emplace_back();
+    if (!way_.wanted[i] || reach_.of_input(i) == Reach::Never) continue;
+    place = values.size();
+    values.push_back(Operand::of(memory(static_cast<ValueId>(i))));
+  }
+  if (uncertain_.empty()) return;
+  for (std::size_t k = 0; k < uncertain_.size(); ++k) {
+    const auto input = static_cast<std::size_t>(uncertain_[k]);
+    if (input < way_.wanted.size()) made_.uncertain.emplace_back(input, k);
+  }
+  made_.absent = values.size();
+  values.push_back(Operand::of(absent_));
+}
+
+// ---- What has come ----
+
+ArrivedGradient FlowGradients::take(ValueId tensor, const Node& like) {
+  const std::optional<ValueId> absent = take_absence(tensor);
+  if (way_.activity.is_in_memory(tensor)) return {Operand::of(emptied(tensor, memory(tensor), like)), absent};
+  const auto known = local_.find(tensor);
+  if (known == local_.end()) throw InternalError("the gradient of a tensor of the loop was not made");
+  Operand taken = std::move(known->second);
+  local_.erase(known);
+  return {std::move(taken), absent};
+}
+
+ArrivedGradient FlowGradients::take_part(ValueId root, ValueId part, bool shows_all, const Node& like) {
+  const std::optional<ValueId> absent = take_absence(root);
+  if (!shows_all) arrive(root, absent);
+  return {Operand::of(emptied(root, part, like)), absent};
+}
+
+// What the memory holds, which is zeros then.
+ValueId FlowGradients::emptied(ValueId tensor, ValueId memory, const Node& like) {
+  const ValueId taken = writer_.apply(core_ops().clone, {Operand::of(memory)}, like);
+  writer_.apply(core_ops().copy, {Operand::of(memory), Operand::of_number(zero(tensor))}, like, Form::Write);
+  return taken;
+}
+
+void FlowGradients::add(ValueId tensor, const ArrivedGradient& arrived, const Node& like) {
+  if (way_.activity.is_in_memory(tensor)) return add_part(tensor, memory(tensor), arrived, like);
+  const auto [known, is_first] = local_.try_emplace(tensor, arrived.gradient);
+  if (!is_first)
+    known->second = Operand::of(writer_.apply(core_ops().add, {known->second, arrived.gradient}, like));
+  arrive(tensor, arrived.absent);
+}
+
+void FlowGradients::add_part(ValueId tensor, ValueId part, const ArrivedGradient& arrived, const Node& like) {
+  writer_.apply(core_ops().add, {Operand::of(part), arrived.gradient}, like, Form::Write);
+  arrive(tensor, arrived.absent);
+}
+
+void FlowGradients::end_block() const {
+  if (!local_.empty()) throw InternalError("the gradient of a tensor of the loop was not given on");
 }
 
 // Made in the first block, where it is defined on all ways.
@@ -177,23 +237,6 @@ void FlowGradients::arrive(ValueId tensor, const std::optional<ValueId>& absent)
     now = Operand::of(writer_.number(NumberOp::And, {item(here), item(*absent)}));
   }
   writer_.apply(core_ops().copy, {Operand::of(here), now}, Node{}, Form::Write);
-}
-
-void FlowGradients::finish(ExitId done) {
-  std::vector<Operand>& values = writer_.flow.exits[static_cast<std::size_t>(done)].values;
-  for (std::size_t i = 0; i < way_.wanted.size(); ++i) {
-    std::optional<std::size_t>& place = made_.gradients.emplace_back();
-    if (!way_.wanted[i] || reach_.of_input(i) == Reach::Never) continue;
-    place = values.size();
-    values.push_back(Operand::of(memory(static_cast<ValueId>(i))));
-  }
-  if (uncertain_.empty()) return;
-  for (std::size_t k = 0; k < uncertain_.size(); ++k) {
-    const auto input = static_cast<std::size_t>(uncertain_[k]);
-    if (input < way_.wanted.size()) made_.uncertain.emplace_back(input, k);
-  }
-  made_.absent = values.size();
-  values.push_back(Operand::of(absent_));
 }
 
 }  // namespace kiln::jit

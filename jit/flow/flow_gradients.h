@@ -15,6 +15,13 @@ namespace kiln::jit {
 // What is reached is not known before the flow runs back.
 struct UnknownReach {};
 
+// What came to a tensor.
+struct ArrivedGradient {
+  Operand gradient;
+  // Where that is not known before the flow runs back, a bool: has none come? Then the gradient is zeros.
+  std::optional<ValueId> absent;
+};
+
 class FlowGradients {
  public:
   // Makes the inputs of the flow that goes back, and its first block, where it stands afterwards.
@@ -26,29 +33,40 @@ class FlowGradients {
   void add_inputs(const Outputs& outputs);
   // In the first block.
   void begin();
+  // The gradients of wanted inputs become the values of the exit.
+  void finish(ExitId done);
+
+  // ---- What has come to a tensor, and was not taken ----
+  // Where analysis says that some may have come. Nothing is left.
+  ArrivedGradient take(ValueId tensor, const Node& like);
+  // Of the elements of a root that `part`, a view of the memory of its gradient, shows. What lies outside is
+  // left, unless it shows all.
+  ArrivedGradient take_part(ValueId root, ValueId part, bool shows_all, const Node& like);
+  void add(ValueId tensor, const ArrivedGradient& arrived, const Node& like);
+  // To the elements that `part` shows.
+  void add_part(ValueId tensor, ValueId part, const ArrivedGradient& arrived, const Node& like);
+  // Nothing is left of tensors whose gradients are values of the block that was gone through.
+  void end_block() const;
 
   // The memory of the gradient of a tensor.
   ValueId memory(ValueId tensor);
-  // What it holds before anything is added: -0.0 where that changes no bit of what is added first.
-  double zero(ValueId tensor) const { return viewed_.contains(tensor) ? 0.0 : -0.0; }
   // An input of the flow, as it was given.
   ValueId given(ValueId input) const { return given_.at(input); }
   const SymbolSizes& sizes() const { return sizes_; }
-  // Of a tensor that a gradient comes to in some runs alone, a bool: has none come since this was last asked?
-  // Nothing for other tensors.
-  std::optional<ValueId> take_absence(ValueId tensor);
-  // A gradient came to the tensor, unless `absent`.
-  void arrive(ValueId tensor, const std::optional<ValueId>& absent);
-  // The gradients of wanted inputs become the values of the exit.
-  void finish(ExitId done);
 
  private:
   ValueId input(FlowBackward::Input what, Type type, std::int64_t hint = 1);
   Type own_type(ValueId id) const;
   void find_viewed();
+  // What it holds before anything is added: -0.0 where that changes no bit of what is added first.
+  double zero(ValueId tensor) const { return viewed_.contains(tensor) ? 0.0 : -0.0; }
+  ValueId emptied(ValueId tensor, ValueId memory, const Node& like);
+  // Of a tensor that a gradient comes to in some runs alone.
   ValueId absence(ValueId tensor);
+  std::optional<ValueId> take_absence(ValueId tensor);
+  void arrive(ValueId tensor, const std::optional<ValueId>& absent);
   std::set<ValueId> read_inputs() const;
-  bool is_summed(std::size_t input, const Outputs& outputs) const;
+  bool is_summed(std::size_t input) const;
   void add_numbers(const std::set<ValueId>& read, const std::vector<ValueId>& tensors);
   void add_symbols(const std::vector<ValueId>& tensors);
 
@@ -57,7 +75,9 @@ class FlowGradients {
   const FlowWay& way_;
   const FlowReach& reach_;
   SymbolSizes sizes_;  // of symbols of the flow
+  Outputs outputs_;
   std::map<ValueId, ValueId> memory_, given_;
+  std::map<ValueId, Operand> local_;  // gradients that are values of the block under way
   std::set<ValueId> viewed_;  // to whose gradients those of views are added, or parts of which are written
   std::vector<ValueId> uncertain_;     // to which a gradient comes in some runs alone
   ValueId absent_ = Operand::kAbsent;  // by these: has none come?

@@ -221,14 +221,6 @@ bool has_bit(std::uint32_t bits, std::size_t i) { return ((bits >> std::min<std:
 
 }  // namespace
 
-bool is_differentiated(const FlowActivity& activity, const Node& node) {
-  if (node.is_constant() || number_op_of(*node.op)) return false;
-  // Also a write of what carries no derivative: nothing is left of what was there.
-  if (node.writes()) return activity.is_active(node.operands[0].value);
-  const auto is_active = [&activity](ValueId id) { return activity.is_active(id); };
-  return activity.is_recorded(node) && std::any_of(node.outputs.begin(), node.outputs.end(), is_active);
-}
-
 bool is_given(const FlowGraph& flow, const FlowActivity& activity, ValueId id) {
   const auto root = static_cast<std::size_t>(flow.type(id).is_number ? id : activity.root(id));
   return root < flow.inputs.size() && (flow.type(id).is_number || !activity.is_written(id));

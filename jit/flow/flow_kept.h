@@ -48,8 +48,6 @@ struct FlowRecord {
   std::map<ExitId, std::vector<BlockId>> leaving;  // the blocks that end in an exit, by which it is left
 };
 
-// Is there something to do for the step on the way back, beside adding gradients of views?
-bool is_differentiated(const FlowActivity& activity, const Node& node);
 // Are the elements of the tensor found in an input that the flow only reads?
 bool is_given(const FlowGraph& flow, const FlowActivity& activity, ValueId id);
 // The operands, by number, and results whose elements the derivative of the step reads.
@@ -68,7 +66,7 @@ KeepingFlow keeping(const FlowGraph& flow, const FlowActivity& activity, const F
 struct FlowWay {
   const FlowGraph& flow;
   const FlowActivity& activity;
-  const FlowViews& views;
+  const FlowMoves& moves;
   const FlowRecord& record;
   const std::vector<bool>& wanted;
 };

@@ -102,11 +102,63 @@ class Requiring {
   std::vector<std::optional<State>> before_, behind_;
 };
 
+// Which tensors may be views of which others where the flow is left, whatever they are called there.
+class Shown {
+ public:
+  Shown(const FlowGraph& flow, const FlowActivity& activity)
+      : activity_(activity), roots_(flow.values.size()), is_view_(flow.values.size(), false) {
+    for (std::size_t id = 0; id < roots_.size(); ++id) {
+      const auto value = static_cast<ValueId>(id);
+      roots_[id] = {activity.root(value)};
+      is_view_[id] = activity.root(value) != activity.tensor(value);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const FlowBlock& block : flow.blocks) {
+        each_target(block.end, [&](const FlowEnd::Target& target) {
+          const std::vector<ValueId>& parameters = flow.blocks[at(target.block)].parameters;
+          for (std::size_t k = 0; k < parameters.size(); ++k)
+            if (target.arguments[k].is_value())
+              changed = add(parameters[k], target.arguments[k].value) || changed;
+        });
+      }
+    }
+  }
+  bool may_be_view(ValueId id) const { return is_view_[at(id)]; }
+  // Those that it is, or is a view of.
+  std::set<ValueId> roots(ValueId id) const {
+    std::set<ValueId> all;
+    for (const ValueId root : roots_[at(id)]) all.insert(roots_[at(root)].begin(), roots_[at(root)].end());
+    return all;
+  }
+
+ private:
+  static std::size_t at(std::int64_t id) { return static_cast<std::size_t>(id); }
+  bool add(ValueId parameter, ValueId argument) {
+    std::set<ValueId>& known = roots_[at(parameter)];
+    const std::size_t before = known.size();
+    const std::set<ValueId> more = roots(argument);
+    known.insert(more.begin(), more.end());
+    const bool shows = is_view_[at(argument)] || is_view_[at(activity_.root(argument))];
+    const bool changed = known.size() != before || (shows && !is_view_[at(parameter)]);
+    if (shows) is_view_[at(parameter)] = true;
+    return changed;
+  }
+
+  const FlowActivity& activity_;
+  std::vector<std::set<ValueId>> roots_;
+  std::vector<bool> is_view_;
+};
+
 class OutputFinder {
  public:
-  OutputFinder(const FlowGraph& flow, const FlowActivity& activity, const FlowViews& views,
+  OutputFinder(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves,
                const std::vector<bool>& wanted)
-      : flow_(flow), activity_(activity), views_(views), requiring_(flow, activity, wanted) {}
+      : flow_(flow),
+        activity_(activity),
+        moves_(moves),
+        requiring_(flow, activity, wanted),
+        shown_(flow, activity) {}
 
   FlowOutputs run() {
     const std::vector<bool> leaving = ends_of(flow_);
@@ -115,6 +167,7 @@ class OutputFinder {
       const auto exit = static_cast<ExitId>(e);
       find(exit);
       check_apart(exit);
+      check_views(exit);
     }
     return std::move(made_);
   }
@@ -228,13 +281,31 @@ class OutputFinder {
     refuse(fmt::format("{} requires gradients in some runs of the loop and not in others", text_of(id)));
   }
 
+  // Of a tensor that is written behind the loop the tape finds the views, which it does not of one node.
+  void check_views(ExitId exit) const {
+    const std::vector<FlowOutput>& outputs = made_.by_exit.at(exit);
+    for (const FlowOutput& one : outputs) {
+      const ValueId view = value_of(flow_, exit, one);
+      if (!shown_.may_be_view(view)) continue;
+      const std::set<ValueId> roots = shown_.roots(view);
+      const auto input =
+          std::find_if(roots.begin(), roots.end(), [this](ValueId id) { return is_input(id); });
+      if (input != roots.end()) refuse(fmt::format("a view of {} is kept behind the loop", text_of(*input)));
+      for (const FlowOutput& other : outputs) {
+        if (&one == &other) continue;
+        for (const ValueId root : shown_.roots(value_of(flow_, exit, other)))
+          if (roots.contains(root)) refuse("two tensors behind the loop are views of one");
+      }
+    }
+  }
+
   void check_apart(ExitId exit) const {
     const std::vector<FlowOutput>& outputs = made_.by_exit.at(exit);
     for (const FlowOutput& one : outputs) {
       for (const FlowOutput& other : outputs) {
         if (&one == &other) continue;
         const ValueId watched = value_of(flow_, exit, one);
-        const FlowReach reach(flow_, activity_, views_, exit, {value_of(flow_, exit, other)}, watched);
+        const FlowReach reach(flow_, activity_, moves_, exit, {value_of(flow_, exit, other)}, watched);
         if (reach.reads_watched())
           refuse(fmt::format("the gradient of {} may be asked for, from which another result is computed",
                              text_of(watched)));
@@ -244,8 +315,9 @@ class OutputFinder {
 
   const FlowGraph& flow_;
   const FlowActivity& activity_;
-  const FlowViews& views_;
+  const FlowMoves& moves_;
   Requiring requiring_;
+  Shown shown_;
   FlowOutputs made_;
 };
 
@@ -256,9 +328,9 @@ ValueId value_of(const FlowGraph& flow, ExitId exit, const FlowOutput& output) {
   return flow.exits[static_cast<std::size_t>(exit)].values[*output.value].value;
 }
 
-FlowOutputs outputs_of(const FlowGraph& flow, const FlowActivity& activity, const FlowViews& views,
+FlowOutputs outputs_of(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves,
                        const std::vector<bool>& wanted) {
-  return OutputFinder(flow, activity, views, wanted).run();
+  return OutputFinder(flow, activity, moves, wanted).run();
 }
 
 }  // namespace kiln::jit

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "jit/flow/flow_gradient.h"
-#include "jit/flow/flow_views.h"
+#include "jit/flow/flow_moves.h"
 
 namespace kiln::jit {
 
@@ -24,7 +24,7 @@ ValueId value_of(const FlowGraph& flow, ExitId exit, const FlowOutput& output);
 
 // Throws OpError (Capture) where an output carries a derivative in some runs alone, and where another output
 // is computed from it: its gradient could be asked for.
-FlowOutputs outputs_of(const FlowGraph& flow, const FlowActivity& activity, const FlowViews& views,
+FlowOutputs outputs_of(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves,
                        const std::vector<bool>& wanted);
 
 // Throws OpError (Capture) where sums of gradients would be made in another order than the tape makes them,

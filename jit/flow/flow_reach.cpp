@@ -3,37 +3,34 @@
 #include <algorithm>
 #include <utility>
 
-#include "tensor/core_ops.h"
-
 namespace kiln::jit {
 namespace {
 
 Reach merged(Reach a, Reach b) { return a == b ? a : Reach::Sometimes; }
+std::uint8_t more(std::uint8_t terms) { return terms == 0 ? 1 : 2; }
 
 }  // namespace
 
-bool replaces_target(const Node& node) { return node.writes() && node.op->infer == core_ops().copy.infer; }
-
-bool shows_all(const FlowActivity& activity, ValueId view) {
-  for (const Node* made = activity.view(view); made != nullptr; made = activity.view(made->operands[0].value))
-    if (!made->op->has(kShowsAll)) return false;
-  return true;
-}
-
-FlowReach::FlowReach(const FlowGraph& flow, const FlowActivity& activity, const FlowViews& views, ExitId exit,
+FlowReach::FlowReach(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves, ExitId exit,
                      const std::vector<ValueId>& given, ValueId watched)
     : flow_(flow),
       activity_(activity),
-      views_(views),
+      moves_(moves),
       exit_(exit),
       before_(flow.blocks.size()),
-      uncertain_(flow.values.size(), false) {
+      uncertain_(flow.values.size(), false),
+      summed_apart_(flow.values.size(), false) {
   behind_.reach.assign(flow.values.size(), Reach::Never);
-  for (const ValueId id : given) behind_.reach[at(activity.tensor(id))] = Reach::Always;
+  behind_.terms.assign(flow.values.size(), 0);
+  for (const ValueId id : given) {
+    behind_.reach[at(activity.tensor(id))] = Reach::Always;
+    behind_.terms[at(activity.tensor(id))] = 1;
+  }
   if (watched >= 0) behind_.watched.insert(activity.tensor(watched));
-  for (const FlowBlock& each : flow.blocks) {
-    steps_.emplace_back(each.steps.size(), Reach::Never);
-    targets_.emplace_back(each.steps.size(), Reach::Never);
+  for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
+    std::vector<std::vector<Moved>>& steps = moved_.emplace_back();
+    for (std::size_t k = 0; k < flow.blocks[b].steps.size(); ++k)
+      steps.emplace_back(moves.of_step(b, k).size());
   }
   for (bool changed = true; changed;) {
     changed = false;
@@ -64,8 +61,10 @@ std::optional<FlowReach::State> FlowReach::at_end(std::size_t block) {
       found = std::move(state);
       return;
     }
-    for (std::size_t id = 0; id < state.reach.size(); ++id)
+    for (std::size_t id = 0; id < state.reach.size(); ++id) {
       found->reach[id] = merged(found->reach[id], state.reach[id]);
+      found->terms[id] = std::max(found->terms[id], state.terms[id]);
+    }
     found->watched.insert(state.watched.begin(), state.watched.end());
   });
   return found;
@@ -83,8 +82,11 @@ FlowReach::State FlowReach::across(const FlowEnd::Target& target) {
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     if (!target.arguments[k].is_value()) continue;
     const ValueId given = activity_.tensor(target.arguments[k].value);
-    Reach& reach = state.reach[at(given)];
-    reach = std::max(reach, next.reach[at(parameters[k])]);
+    const std::uint8_t terms = next.terms[at(parameters[k])];
+    std::uint8_t& all = state.terms[at(given)];
+    all = all == 0 || terms == 0 ? std::max(all, terms) : 2;
+    if (terms > 1 && given != parameters[k]) summed_apart_[at(given)] = true;
+    state.reach[at(given)] = std::max(state.reach[at(given)], next.reach[at(parameters[k])]);
     if (next.watched.contains(parameters[k])) state.watched.insert(given);
   }
   for (std::size_t k = 0; k < parameters.size(); ++k) {
@@ -103,35 +105,36 @@ void FlowReach::go_back(std::size_t block, State& state) {
 
 void FlowReach::step(std::size_t block, std::size_t k, State& state) {
   const Node& node = flow_.blocks[block].steps[k].node;
-  Reach arrived = Reach::Never, target = Reach::Never;
-  if (!node.is_constant() && node.writes()) {
-    write(node, arrived, target, state);
-  } else {
-    for (const ValueId id : node.outputs) {
-      arrived = std::max(arrived, take(id, state));
-      state.watched.erase(id);
-    }
+  const bool writes = !node.is_constant() && node.writes();
+  if (writes) state.watched.erase(activity_.root(node.operands[0].value));
+  if (!writes)
+    for (const ValueId id : node.outputs) state.watched.erase(id);
+  const std::vector<GradientMove>& moves = moves_.of_step(block, k);
+  for (std::size_t m = 0; m < moves.size(); ++m) {
+    moved_[block][k][m] = take(moves[m], state);
+    for (const ValueId id : moves[m].to) read(id, moved_[block][k][m].reach, state);
   }
-  steps_[block][k] = arrived;
-  targets_[block][k] = target;
-  if (arrived == Reach::Never || !activity_.is_recorded(node)) return;
-  for (std::size_t i = replaces_target(node) ? 1 : 0; i < node.operands.size(); ++i)
-    if (activity_.is_active(node.operands[i])) read(activity_.tensor(node.operands[i].value), arrived, state);
-  const std::vector<ValueId>& renewed = views_.renewed_by(block, k);
-  for (auto view = renewed.rbegin(); view != renewed.rend(); ++view)
-    read(activity_.root(*view), take(*view, state), state);
 }
 
-void FlowReach::write(const Node& node, Reach& arrived, Reach& target, State& state) {
-  const ValueId written = activity_.tensor(node.operands[0].value), root = activity_.root(written);
-  target = take(root, state);
-  arrived = written == root ? target : std::max(target, take(written, state));
-  state.watched.erase(root);
-  if (written != root && !shows_all(activity_, written)) state.reach[at(root)] = target;
+Moved FlowReach::take(const GradientMove& move, State& state) {
+  Moved moved;
+  for (const ValueId id : move.from) {
+    moved.from.push_back(take(id, state));
+    moved.reach = std::max(moved.reach, moved.from.back());
+  }
+  const bool is_through_view = move.kind == GradientMove::Kind::Write && move.from.size() > 1;
+  if (is_through_view && !shows_all(activity_, move.from[1])) {
+    // What lies outside of the view goes on to what was there before.
+    const std::size_t root = at(move.from[0]);
+    state.reach[root] = moved.from[0];
+    state.terms[root] = moved.from[0] == Reach::Never ? 0 : 2;
+  }
+  return moved;
 }
 
 // Behind it nothing has come to the tensor yet.
 Reach FlowReach::take(ValueId id, State& state) {
+  state.terms[at(id)] = 0;
   const Reach reach = std::exchange(state.reach[at(id)], Reach::Never);
   if (reach == Reach::Sometimes) uncertain_[at(id)] = true;
   return reach;
@@ -141,6 +144,7 @@ void FlowReach::read(ValueId id, Reach by, State& state) {
   if (by == Reach::Never) return;
   reads_watched_ = reads_watched_ || state.watched.contains(id);
   state.reach[at(id)] = std::max(state.reach[at(id)], by);
+  state.terms[at(id)] = more(state.terms[at(id)]);
 }
 
 }  // namespace kiln::jit

@@ -5,65 +5,71 @@
 #include <set>
 #include <vector>
 
-#include "jit/flow/flow_views.h"
+#include "jit/flow/flow_moves.h"
 
 namespace kiln::jit {
 
 // On the ways that lead from a place to the exit: does a gradient come to it?
 enum class Reach : std::uint8_t { Never, Sometimes, Always };
 
+// What a move finds where it takes gradients.
+struct Moved {
+  Reach reach = Reach::Never;  // of what it takes in all: where it is Never, there is nothing to move
+  std::vector<Reach> from;     // of each tensor
+};
+
 class FlowReach {
  public:
   // Gradients come in for the tensors `given` at the exit. `watched`: one behind it, of which it is asked
   // whether others are computed from it (-1: none).
-  FlowReach(const FlowGraph& flow, const FlowActivity& activity, const FlowViews& views, ExitId exit,
+  FlowReach(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves, ExitId exit,
             const std::vector<ValueId>& given, ValueId watched = -1);
 
-  // Of the results of a step, or of what it writes.
-  Reach of_step(std::size_t block, std::size_t step) const { return steps_[block][step]; }
+  // By the number of the move, of those of the step.
+  const Moved& of_move(std::size_t block, std::size_t step, std::size_t move) const {
+    return moved_[block][step][move];
+  }
   Reach of_input(std::size_t input) const { return inputs_[input]; }
   // Of a parameter, where its block begins.
   Reach of_parameter(std::size_t block, ValueId parameter) const {
     return before_[block] ? before_[block]->reach[at(parameter)] : Reach::Never;
   }
-  // Before a write is undone: of what is written, as a whole.
-  Reach of_target(std::size_t block, std::size_t step) const { return targets_[block][step]; }
-  // Is the gradient of the tensor read where one comes in some runs alone?
+  // Is the gradient of the tensor taken anywhere where one comes in some runs alone? Then it is known only on
+  // the way back whether one came.
   bool is_uncertain(ValueId tensor) const { return uncertain_[at(tensor)]; }
+  // May several gradients be added to each other before they are added to that of the input? Those of a
+  // parameter are that the input was given for.
+  bool is_summed_apart(std::size_t input) const { return summed_apart_[input]; }
   bool reads_watched() const { return reads_watched_; }
 
  private:
   struct State {
-    std::vector<Reach> reach;   // by tensor
-    std::set<ValueId> watched;  // which of the names at this place is the tensor that is watched
+    std::vector<Reach> reach;         // by tensor
+    std::vector<std::uint8_t> terms;  // by tensor: of how many what came to it may be the sum; 2: or more
+    std::set<ValueId> watched;        // which of the names at this place is the tensor that is watched
     friend bool operator==(const State& a, const State& b) {
-      return a.reach == b.reach && a.watched == b.watched;
+      return a.reach == b.reach && a.terms == b.terms && a.watched == b.watched;
     }
   };
   std::optional<State> at_end(std::size_t block);
   State across(const FlowEnd::Target& target);
   void go_back(std::size_t block, State& state);
   void step(std::size_t block, std::size_t k, State& state);
-  void write(const Node& node, Reach& arrived, Reach& target, State& state);
+  Moved take(const GradientMove& move, State& state);
   void read(ValueId id, Reach by, State& state);
   Reach take(ValueId id, State& state);
   static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
   const FlowGraph& flow_;
   const FlowActivity& activity_;
-  const FlowViews& views_;
+  const FlowMoves& moves_;
   ExitId exit_;
-  State behind_;                              // at the exit
-  std::vector<std::optional<State>> before_;  // where blocks begin
-  std::vector<std::vector<Reach>> steps_, targets_;
+  State behind_;                                        // at the exit
+  std::vector<std::optional<State>> before_;            // where blocks begin
+  std::vector<std::vector<std::vector<Moved>>> moved_;  // by block and step
   std::vector<Reach> inputs_;
-  std::vector<bool> uncertain_;  // by tensor
+  std::vector<bool> uncertain_, summed_apart_;  // by tensor
   bool reads_watched_ = false;
 };
-
-// Does the step leave nothing of its first operand, as `copy_`?
-bool replaces_target(const Node& node);
-// Is each element of the root seen through the view, as the tape knows it?
-bool shows_all(const FlowActivity& activity, ValueId view);
 
 }  // namespace kiln::jit

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "jit/graph/with_sizes.h"
+#include "tensor/autocast.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
@@ -343,6 +344,7 @@ Graph in_recorded_call(const Graph& graph, Inputs arguments, const SymbolValues&
 
 Tensors evaluate(const Graph& graph, Inputs arguments) { return evaluate(graph, arguments, {}); }
 Tensors evaluate(const Graph& graph, Inputs arguments, const Watch& watch) {
+  const autocast::Off off;
   const auto is_symbolic = [](const Tensor& x) { return x && (x.is_symbol() || has_symbols(x.layout())); };
   if (!graph.hints.empty() && std::any_of(arguments.begin(), arguments.end(), is_symbolic)) {
     std::vector<Tensor> now;

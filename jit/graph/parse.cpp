@@ -1,40 +1,27 @@
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
+#include <cctype>
 #include <unordered_map>
 
 #include "jit/graph/custom.h"
-#include "jit/graph/reader.h"
+#include "jit/graph/loop.h"
+#include "jit/graph/piece_reader.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/text.h"
-#include "tensor/host_view.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
 
-// A token as a double when it is written as one: with a point, an exponent, or as inf or nan.
-std::optional<double> real_of(std::string_view token) {
-  if (token == "nan") return std::numeric_limits<double>::quiet_NaN();
-  if (token == "-nan") return -std::numeric_limits<double>::quiet_NaN();
-  if (token == "inf") return std::numeric_limits<double>::infinity();
-  if (token == "-inf") return -std::numeric_limits<double>::infinity();
-  if (token.find_first_of(".e") == std::string_view::npos) return std::nullopt;
-  double value = 0;
-  const auto read = std::from_chars(token.data(), token.data() + token.size(), value);
-  if (read.ec != std::errc() || read.ptr != token.data() + token.size()) return std::nullopt;
-  return value;
-}
-
-class Parser {
+class Parser final : PieceReader {
  public:
-  Parser(std::string_view text, Inputs constants) : reader_(text) {
-    for (const Tensor& each : constants) constants_.emplace(digest(each), each);
-  }
+  Parser(std::string_view text, const ConstantsByDigest& constants)
+      : PieceReader(TextReader(text), constants) {}
 
-  // The last graph of the text; those before it are bodies of functions that later ones apply.
+  // The last graph of the text; those before it are bodies of functions that later ones apply, and before
+  // these come loops.
   Graph parse() {
+    reader_.skip_lines();
+    if (reader_.at("flow")) read_loops(reader_, constants_, loops_);
     for (;;) {
       one_graph();
       reader_.skip_lines();
@@ -72,51 +59,6 @@ class Parser {
 
   // ---- Pieces ----
 
-  Dim size(std::string_view stops) {
-    const TextReader before = reader_.mark();
-    const std::string_view text = reader_.until(stops);
-    try {
-      if (auto size = Dim::parse(text)) return *size;
-    } catch (const OpError& error) {
-      reader_ = before;
-      reader_.fail(error.what());
-    }
-    reader_ = before;
-    reader_.fail_expected("a size");
-  }
-  Dims sizes() {
-    Dims result;
-    reader_.expect("[");
-    while (!reader_.take("]")) {
-      result.push_back(size(",]"));
-      if (!reader_.at("]")) reader_.expect(",");
-    }
-    return result;
-  }
-  DType dtype() {
-    const TextReader before = reader_.mark();
-    if (const auto dtype = dtype_named(reader_.word("a dtype"))) return *dtype;
-    reader_ = before;
-    reader_.fail_expected("a dtype");
-  }
-  // Behind the sizes of what is not on the CPU.
-  Device device() {
-    for (const Device::Kind kind : {Device::Kind::Cuda, Device::Kind::Guarded}) {
-      if (!reader_.take(name(kind))) continue;
-      return {kind, static_cast<std::int8_t>(reader_.take(":") ? reader_.integer() : 0)};
-    }
-    return {};
-  }
-  Type type() {
-    Type result;
-    result.dtype = dtype();
-    result.sizes = sizes();
-    result.device = device();
-    result.is_number = reader_.take("number");
-    if (reader_.take("strides")) result.strides = sizes();
-    return result;
-  }
-
   ValueId define(const std::string& name, Type type) {
     const bool numbered = std::isdigit(static_cast<unsigned char>(name[0])) != 0;
     const auto id = static_cast<ValueId>(graph_.values.size());
@@ -132,23 +74,12 @@ class Parser {
     reader_ = before;
     reader_.fail("%" + name + " is not defined before");
   }
-  Operand operand() {
-    if (reader_.at("%")) return Operand::of(value());
-    if (reader_.take("none")) return {};
-    if (reader_.take("true")) return Operand::of_number(true);
-    if (reader_.take("false")) return Operand::of_number(false);
-    const TextReader before = reader_.mark();
-    if (const auto real = real_of(reader_.until(",)]\n#"))) return Operand::of_number(*real);
-    reader_ = before;
-    return Operand::of_number(size(",)]\n#"));
-  }
+  Operand operand() override { return reader_.at("%") ? Operand::of(value()) : literal(",)]\n#"); }
 
   // ---- Header ----
 
   void header() {
     reader_.skip_lines();
-    if (reader_.at("flow"))
-      reader_.fail("the flow graph of a loop is shown, and not read back: capture the function again");
     reader_.expect("graph");
     const TextReader before = reader_.mark();
     const auto stage = stage_named(reader_.word("a stage"));
@@ -250,6 +181,10 @@ class Parser {
     const TextReader before = reader_.mark();
     const std::string text = reader_.word("an op");
     if (text == "constant") return;
+    if (const auto loop = loops_.find(text); loop != loops_.end()) {
+      node.op = loop->second.get();
+      return;
+    }
     if (const auto defined = functions_.find(text); defined != functions_.end()) {
       std::shared_ptr<const Op>& op = ops_[text];
       if (!op) {
@@ -269,17 +204,7 @@ class Parser {
       node.form = Form::Write;
       return;
     }
-    const OpTable& table = OpTable::get();
-    node.op = table.find(text);
-    if (node.op == nullptr && text.ends_with("_copy")) {
-      node.op = table.find(text.substr(0, text.size() - 5));
-      node.form = Form::Copy;
-    }
-    if (node.op == nullptr && text.ends_with("_")) {
-      node.op = table.find_inplace(text);
-      node.form = Form::Write;
-    }
-    if (node.op != nullptr) return;
+    if (row_named(text, node)) return;
     reader_ = before;
     if (graph_.stage == Stage::Fused && text.starts_with("kernel_")) {
       reader_.fail(text +
@@ -287,111 +212,6 @@ class Parser {
                    "the functional graph that it is made from");
     }
     reader_.fail("there is no op '" + text + "'");
-  }
-
-  void arguments(Node& node) {
-    const Op& op = *node.op;
-    bool first = true;
-    const auto comma = [&] {
-      if (!first) reader_.expect(",");
-      first = false;
-    };
-    for (int i = 0; i < op.signature.inputs; ++i) {
-      comma();
-      node.operands.push_back(operand());
-    }
-    if (op.signature.has_list) {
-      comma();
-      reader_.expect("[");
-      while (!reader_.take("]")) {
-        node.operands.push_back(operand());
-        if (!reader_.at("]")) reader_.expect(",");
-      }
-    }
-    node.attrs = attrs(op, first);
-  }
-
-  std::vector<Attr> attrs(const Op& op, bool first) {
-    std::vector<Attr> result = attr_list(Attrs(op));
-    // What the text leaves out is absent or has its default.
-    while (!reader_.at(")")) {
-      if (!first) reader_.expect(",");
-      first = false;
-      const TextReader before = reader_.mark();
-      const std::string wanted = reader_.word("an attribute");
-      std::size_t index = 0;
-      const Parameter* found = nullptr;
-      for (const Parameter& parameter : op.signature.parameters) {
-        if (parameter.kind <= ArgKind::OptionalTensorList) continue;
-        if (parameter.name == wanted) {
-          found = &parameter;
-          break;
-        }
-        ++index;
-      }
-      if (found == nullptr) {
-        reader_ = before;
-        reader_.fail(std::string(op.name()) + " has no attribute '" + wanted + "'");
-      }
-      reader_.expect("=");
-      result[index] = attr(*found);
-    }
-    return result;
-  }
-
-  Attr attr(const Parameter& parameter) {
-    if (reader_.take("none")) return std::monostate{};
-    if (reader_.take("true")) return true;
-    if (reader_.take("false")) return false;
-    if (reader_.at("\"")) return reader_.quoted();
-    if (reader_.at("[")) return sizes();
-    if (parameter.kind == ArgKind::Dtype) return dtype();
-    const TextReader before = reader_.mark();
-    const std::string_view token = reader_.until(",)");
-    if (parameter.kind == ArgKind::Device) {
-      if (const auto device = device_named(token)) return *device;
-      reader_ = before;
-      reader_.fail_expected("a device");
-    }
-    if (const auto real = real_of(token)) return *real;
-    reader_ = before;
-    return size(",)");
-  }
-
-  Tensor constant(const Type& type) {
-    if (reader_.take("digest")) {
-      const TextReader before = reader_.mark();
-      const std::string wanted = reader_.word("a digest");
-      const auto found = constants_.find(wanted);
-      if (found != constants_.end()) return found->second;
-      reader_ = before;
-      reader_.fail("no constant with the digest " + wanted + " is at hand");
-    }
-    std::vector<Operand> elements;
-    reader_.expect("[");
-    while (!reader_.take("]")) {
-      elements.push_back(operand());
-      if (!reader_.at("]")) reader_.expect(",");
-    }
-    const Dims sizes = evaluate(type.sizes, {});
-    if (count_elements(sizes) != static_cast<std::int64_t>(elements.size())) {
-      reader_.fail("expected " + std::to_string(count_elements(sizes)) + " elements, found " +
-                   std::to_string(elements.size()));
-    }
-    const Tensor made = Tensor::empty(sizes, type.dtype, type.device);
-    const WritableHostView view(made);
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      if (!elements[i].is_number()) reader_.fail_expected("a number");
-      const Tensor number = number_tensor(elements[i].number);
-      const HostView cast(number, type.dtype);
-      std::copy_n(cast.bytes(), cast.byte_count(), view.bytes() + i * size_of(type.dtype));
-    }
-    return made;
-  }
-  static Tensor number_tensor(const Number& number) {
-    if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
-    if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-    return Tensor::number(std::get<Dim>(number).known());
   }
 
   // "# grad of %b, demo.kiln:2:8, checkpoint", "# recomputes %a"
@@ -409,16 +229,7 @@ class Parser {
       node.place.in_checkpoint = true;
       text.resize(text.size() - std::min(text.size(), kCheckpoint.size() + 2));
     }
-    const std::size_t last = text.rfind(':');
-    if (last == std::string::npos || last == 0) return;
-    const std::size_t middle = text.rfind(':', last - 1);
-    if (middle == std::string::npos) return;
-    const auto read = [&text](std::size_t begin, std::size_t end, int& into) {
-      const auto result = std::from_chars(text.data() + begin, text.data() + end, into);
-      return result.ec == std::errc() && result.ptr == text.data() + end;
-    };
-    Place place{text.substr(0, middle), 0, 0, node.place.in_checkpoint};
-    if (read(middle + 1, last, place.line) && read(last + 1, text.size(), place.column)) node.place = place;
+    read_place(text, node.place);
   }
 
   // ---- What follows the nodes ----
@@ -481,16 +292,19 @@ class Parser {
     graph_.effects.push_back(std::move(effect));
   }
 
-  TextReader reader_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> ids_;
-  std::unordered_map<std::string, Tensor> constants_;
+  LoopsByName loops_;
   std::unordered_map<std::string, CustomFunction> functions_;  // defined so far
   std::unordered_map<std::string, std::shared_ptr<const Op>> ops_;
 };
 
 }  // namespace
 
-Graph parse_graph(std::string_view text, Inputs constants) { return Parser(text, constants).parse(); }
+Graph parse_graph(std::string_view text, Inputs constants) {
+  ConstantsByDigest by_digest;
+  for (const Tensor& each : constants) by_digest.emplace(digest(each), each);
+  return Parser(text, by_digest).parse();
+}
 
 }  // namespace kiln::jit

@@ -112,7 +112,7 @@ std::string elements_text(const Tensor& x) {
 }
 
 std::string constant_text(const Tensor& x) {
-  if (x.numel() > kSpelledElements) return "digest " + digest(x);
+  if (x.numel() > kSpelledElements || is_complex(x.dtype())) return "digest " + digest(x);
   return "[" + visit_dtype(x.dtype(), [&x]<class T>() { return elements_text<T>(x); }) + "]";
 }
 

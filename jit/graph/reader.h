@@ -46,6 +46,7 @@ class TextReader {
   std::string_view rest_of_line();
   void skip_lines();  // blanks, line ends and comments
   void skip_space();
+  void skip(std::size_t bytes) { at_ += bytes; }  // that are known to be there
   bool at_line_end();
 
  private:

@@ -11,7 +11,7 @@
 namespace kiln::jit {
 
 // Bodies of functions with derivatives of their own come before what applies them, as do the flow graphs of
-// loops, which are not read back.
+// loops.
 std::string print_graph(const Graph& graph);
 // One node as its line in the text, without the place.
 std::string print_node(const Graph& graph, const Node& node, std::span<const std::string> names);

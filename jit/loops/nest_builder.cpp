@@ -172,12 +172,20 @@ Register NestBuilder::number(const Number& value) {
   return add(step);
 }
 
+namespace {
+
+// Is it a view whose elements are elements of its operand? Parts of complex numbers are read as memory of
+// their own.
+bool shows_elements(const Node& node) { return node.is_view() && node.op->view_dtype == nullptr; }
+
+}  // namespace
+
 // The number that all elements of the value have, if it is filled with one or a view of such a tensor.
 std::optional<Number> NestBuilder::filling(ValueId id) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return std::nullopt;
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  return node.is_view() ? filling(node.operands[0].value) : filled_with(node);
+  return shows_elements(node) ? filling(node.operands[0].value) : filled_with(node);
 }
 
 // Adds the views from memory to the value as steps; returns the value that owns the memory.
@@ -185,7 +193,7 @@ ValueId NestBuilder::views_to(ValueId id, std::vector<IndexStep>& steps) const {
   const int place = producers_[static_cast<std::size_t>(id)];
   if (place < 0) return id;
   const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-  if (!node.is_view()) return id;
+  if (!shows_elements(node)) return id;
   const ValueId base = views_to(node.operands[0].value, steps);
   steps.push_back({node.op, {}, node.attrs, static_cast<int>(id - node.outputs[0])});
   return base;

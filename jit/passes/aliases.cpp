@@ -201,7 +201,7 @@ bool Aliases::has_own_history(int alias) const {
 }
 
 ValueId Aliases::with_history_of(ValueId before, ValueId elements, const Node& like) {
-  if (!is_float(out_.type(elements).dtype)) return elements;
+  if (!is_differentiable(out_.type(elements).dtype)) return elements;
   const ValueId apart = out_.apply(core_ops().detach, {Operand::of(elements)}, {}, like)[0];
   return out_.apply(core_ops().straight_through, {Operand::of(before), Operand::of(apart)}, {}, like)[0];
 }
@@ -378,6 +378,10 @@ bool Aliases::is_scattered_at_once(int alias) const {
 ValueId Aliases::scatter(int alias, ValueId elements, const Node& like) {
   if (!hints_.empty())
     refuse("a write through overlapping views, or as_strided, with sizes that are symbols");
+  for (int each = nearest(alias); at(each).application >= 0; each = nearest(application(each).source)) {
+    if (application(each).node.op->view_dtype != nullptr)
+      refuse("a write through overlapping views, or as_strided, of what is a view of another dtype");
+  }
   Memory& here = memory_of(alias);
   // An argument may begin anywhere in its storage.
   if (is_argument(here.value) || !is_contiguous(layout_now(here.value))) copy_base(here);

@@ -51,8 +51,10 @@ bool is_symbolic(const Operand& operand) {
   return size != nullptr && !size->is_known();
 }
 
-// The number that all elements are, to the bit; nothing for nan, of which there are many.
+// The number that all elements are, to the bit; nothing for nan, of which there are many, and for complex
+// numbers, which are no numbers of graphs.
 std::optional<Number> uniform(const Tensor& x) {
+  if (is_complex(x.dtype())) return std::nullopt;
   const HostView elements(x);
   const std::size_t size = size_of(x.dtype());
   for (std::size_t at = size; at < elements.byte_count(); at += size) {

@@ -76,6 +76,34 @@ ValueId attached(const Site& site, ValueId id) {
   return is_detach ? maker->operands[0].value : id;
 }
 
+// ---- Parts ----
+
+// An operand of what joined the parts, where that is the part: it was neither broadcast nor converted.
+ValueId taken_part(const Site& site) {
+  const Node* const maker = site.maker(site.node.operands[0]);
+  if (maker == nullptr || maker->is_constant() || maker->op->identity.kind != Identity::Kind::JoinsParts)
+    return Operand::kAbsent;
+  const Operand& part = maker->operands[static_cast<std::size_t>(site.node.op->identity.part)];
+  if (!part.is_value()) return Operand::kAbsent;
+  const Type &given = site.type(part.value), &taken = site.type(site.node.outputs[0]);
+  return !given.is_number && given.dtype == taken.dtype && same(given.sizes, taken.sizes) ? part.value
+                                                                                          : Operand::kAbsent;
+}
+
+// What both operands were taken from.
+ValueId joined_again(const Site& site) {
+  ValueId whole = Operand::kAbsent;
+  for (int part = 0; part < 2; ++part) {
+    const Node* const taker = site.maker(site.node.operands[static_cast<std::size_t>(part)]);
+    if (taker == nullptr || taker->is_constant() || taker->form != Form::Plain) return Operand::kAbsent;
+    const Identity& facts = taker->op->identity;
+    if (facts.kind != Identity::Kind::TakesPart || facts.part != part) return Operand::kAbsent;
+    if (part == 1 && taker->operands[0].value != whole) return Operand::kAbsent;
+    whole = taker->operands[0].value;
+  }
+  return whole;
+}
+
 ValueId only_piece(const Site& site) {
   return site.node.operands.size() == 1 ? site.node.operands[0].value : Operand::kAbsent;
 }
@@ -110,6 +138,7 @@ int digits(DType dtype) {
 }
 // Does every value of `from`, cast to `to` and back, come back? Integers wrap around, so width is enough.
 bool comes_back(DType from, DType to) {
+  if (is_complex(from) || is_complex(to)) return from == to;
   if (from == DType::Bool) return true;
   if (to == DType::Bool || (is_float(from) && !is_float(to))) return false;
   if (is_float(from)) return from == to || to == DType::F64 || (to == DType::F32 && from != DType::F64);
@@ -160,6 +189,10 @@ ValueId same_elements(const Site& site) {
       return cast_back(site);
     case Identity::Kind::OnlyPiece:
       return only_piece(site);
+    case Identity::Kind::TakesPart:
+      return taken_part(site);
+    case Identity::Kind::JoinsParts:
+      return joined_again(site);
     case Identity::Kind::None:
       break;
   }

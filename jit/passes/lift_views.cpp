@@ -115,7 +115,7 @@ class Lifter {
   // What the views up to `id` show, where nothing else reads them on the way; -1 where something does.
   ValueId base_of(ValueId id, Chain& chain, bool again) const {
     const Node* node = producer(id);
-    if (node == nullptr || !node->is_view() || !node->operands[0].is_value()) return id;
+    if (node == nullptr || !node->is_view() || node->op->view_dtype != nullptr) return id;
     const ValueId source = node->operands[0].value;
     if (!(again || is_alone(source)) || node->outputs.size() != 1 || node->op->has(kCountsPlaces)) return -1;
     const ValueId base = base_of(source, chain, again);

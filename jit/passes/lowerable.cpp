@@ -86,10 +86,20 @@ std::string_view kind_of(const Op& op) {
   return "is one kernel of its own";
 }
 
+bool is_of_complex(const Graph& graph, const Node& node) {
+  const auto is_complex_value = [&](ValueId id) {
+    return is_complex(graph.values[static_cast<std::size_t>(id)].type.dtype);
+  };
+  return std::any_of(node.outputs.begin(), node.outputs.end(), is_complex_value) ||
+         std::any_of(node.operands.begin(), node.operands.end(),
+                     [&](const Operand& each) { return each.is_value() && is_complex_value(each.value); });
+}
+
 // What nests do not say, on whatever device they run.
 std::string why_no_nest(const Graph& graph, const Node& node) {
   if (node.is_constant()) return "a constant is a tensor in memory";
   if (node.form != Form::Plain) return op_text(node) + " is a copy of a view";
+  if (is_of_complex(graph, node)) return "a complex number is no element of a kernel: its parts are";
   if (node.op->lowering.as<lowering::Gather>() != nullptr) return "";
   const bool draws = node.op->lowering.as<lowering::Draw>() != nullptr;
   if (!draws && node.op->lowering != Lowering::Pointwise && node.op->lowering != Lowering::Reduce)
@@ -124,6 +134,7 @@ std::string why_not_lowered(const Graph& graph, const Node& node) {
 
 const Op* placed_view(const Graph& graph, const Node& node) {
   if (node.is_constant() || node.form != Form::Plain || node.op->has(kCountsPlaces)) return nullptr;
+  if (is_of_complex(graph, node)) return nullptr;
   const Device device = graph.values[static_cast<std::size_t>(node.outputs[0])].type.device;
   const bool of_values =
       node.operands.size() == 2 && node.operands[0].is_value() && node.operands[1].is_value();

@@ -44,6 +44,18 @@ Layout layout_in_storage(const Graph& graph, std::span<const int> producers, Val
 
 }  // namespace
 
+// Is the value a view of what has elements of another dtype? Places are counted in elements.
+bool changes_dtype(const Graph& graph, std::span<const int> producers, ValueId id) {
+  for (int place = producers[static_cast<std::size_t>(id)]; place >= 0;
+       place = producers[static_cast<std::size_t>(id)]) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(place)];
+    if ((!node.is_view() && !node.writes()) || !node.viewed().is_value()) return false;
+    if (node.op->view_dtype != nullptr) return true;
+    id = node.viewed().value;
+  }
+  return false;
+}
+
 Memories memories_of(const Graph& graph) {
   Memories result;
   const std::vector<int> producers = graph.producers();
@@ -58,6 +70,8 @@ Memories memories_of(const Graph& graph) {
     if (!node.viewed().is_value()) continue;  // a view of a number has memory of its own
     const ValueId root = result.root[static_cast<std::size_t>(node.viewed().value)];
     const auto at = static_cast<std::size_t>(root);
+    if (counts && changes_dtype(graph, producers, node.operands[0].value))
+      throw OpError(ErrorKind::Capture, "places are counted in a view of another dtype");
     if (counts && at < graph.inputs.size()) {
       const Layout source = layout_in_storage(graph, producers, node.operands[0].value);
       result.reach[at] =
@@ -195,6 +209,12 @@ class Grouping {
       throw OpError(ErrorKind::Capture,
                     "inputs that lie in one memory, one of them written, with sizes that are symbols",
                     {each});
+    }
+    for (const int each : inputs) {
+      if (type(each).dtype == type(inputs[0]).dtype) continue;
+      throw OpError(ErrorKind::Capture,
+                    "inputs that lie in one memory, one of them written, have different dtypes",
+                    {inputs[0], each});
     }
     std::vector<Member> members;
     for (const int i : inputs) {

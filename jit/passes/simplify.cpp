@@ -122,7 +122,7 @@ class Simplifier {
   using Chain = std::vector<const Node*>;  // the last view first
   static bool keeps_gradient(const Node* node) {
     return node != nullptr && node->is_view() && !node->op->has(kStopsGradient) &&
-           !node->op->has(kCountsPlaces);
+           !node->op->has(kCountsPlaces) && node->op->view_dtype == nullptr;
   }
   // The layout at the end of the chain, from a tensor with this layout.
   Layout along(const Chain& chain, Layout layout, ValueId result) const {
@@ -154,6 +154,9 @@ class Simplifier {
   // the last of them alone.
   void simplify_view(Node& node) {
     const ValueId result = node.outputs[0];
+    if (node.op->identity.kind != Identity::Kind::None && !escapes_.is_reachable(result) &&
+        replace(result, same_elements(Site{graph_, producers_, node})))
+      return;
     Chain chain;
     for (const Node* view = &node; keeps_gradient(view); view = maker(view->operands[0].value)) {
       if (view != &node && becomes_argument(view->outputs)) break;

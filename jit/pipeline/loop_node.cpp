@@ -1,10 +1,16 @@
 #include "jit/pipeline/loop_node.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 
+#include <fmt/format.h>
+
+#include "jit/passes/run_recipe.h"
 #include "jit/runtime/loop_by_steps.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
+#include "tensor/host_view.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
@@ -16,6 +22,18 @@ namespace kiln::jit {
 namespace {
 
 using Wanted = std::vector<std::size_t>;  // inputs, one for each edge
+
+// Equal to the bit, where nans are equal to each other; or both absent.
+bool are_same(const Tensor& a, const Tensor& b) {
+  if (!a || !b) return static_cast<bool>(a) == static_cast<bool>(b);
+  if (a.dtype() != b.dtype() || a.sizes() != b.sizes()) return false;
+  const HostView first(a, DType::F64), second(b, DType::F64);
+  const auto *x = first.as<double>(), *y = second.as<double>();
+  const auto count = static_cast<std::size_t>(a.numel().hint());
+  for (std::size_t i = 0; i < count; ++i)
+    if (std::memcmp(x + i, y + i, sizeof *x) != 0 && !(std::isnan(x[i]) && std::isnan(y[i]))) return false;
+  return true;
+}
 
 // Its outputs are those of the exit, its edges lead to the inputs that are wanted.
 class LoopNode final : public tape::Node {
@@ -47,7 +65,11 @@ class LoopNode final : public tape::Node {
   Tensors backward_onto(Tensors grads, Tensors sums, std::span<const bool> needs) override {
     if (kept_ == nullptr) throw freed_error();
     Tensors found = by_code(grads, sums);
-    if (found.empty()) found = op_by_op(grads, sums);
+    if (found.empty()) {
+      found = op_by_op(grads, sums);
+    } else if (verifies_passes()) {
+      verify(found, op_by_op(grads, sums));
+    }
     for (std::size_t e = 0; e < found.size(); ++e)
       if (!needs[e]) found[e] = Tensor();
     return found;
@@ -81,6 +103,16 @@ class LoopNode final : public tape::Node {
     return found;
   }
 
+  void verify(const Tensors& found, const Tensors& expected) const {
+    for (std::size_t e = 0; e < found.size(); ++e) {
+      if (are_same(found[e], expected[e])) continue;
+      throw InternalError(fmt::format(
+          "the gradient of input {} of the loop `{}` is another by its code than on the tape:\n{}",
+          wanted_[e], flow_->derivative().flow().name, to_string(flow_->derivative().flow())));
+    }
+  }
+
+  // The loop once more from its inputs, recorded as the program would record it, and back through that.
   Tensors op_by_op(const Tensors& grads, const Tensors& sums) {
     std::vector<FlowValue> inputs = kept_->inputs;
     for (FlowValue& each : inputs)

@@ -377,7 +377,7 @@ std::shared_ptr<const Op> interpreted_backward_op(const CustomOp& op, std::span<
   std::vector<std::size_t> gradients_of;
   std::vector<Type> types;
   for (std::size_t i = 0; i < op.function.argument_count(); ++i) {
-    if (!needs[i] || !is_float(forward.values[i].type.dtype)) continue;
+    if (!needs[i] || !is_differentiable(forward.values[i].type.dtype)) continue;
     gradients_of.push_back(i);
     types.push_back(forward.values[i].type);
   }
@@ -607,7 +607,7 @@ bool has_gradient(const Op& op, std::size_t output) {
   if (function == nullptr) return true;
   const Graph& forward = function->forward;
   const ValueId id = forward.outputs[output].value;
-  if (!is_float(forward.values[at(id)].type.dtype)) return false;
+  if (!is_differentiable(forward.values[at(id)].type.dtype)) return false;
   return std::none_of(forward.nodes.begin(), forward.nodes.end(), [id](const Node& node) {
     return !node.is_constant() && node.op->has(kStopsGradient) && node.outputs[0] == id;
   });

@@ -1,5 +1,8 @@
 #include "jit/graph/loop.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "jit/flow/flow_graph.h"
@@ -216,7 +219,11 @@ bool is_same_loop(const Op& a, const Op& b) {
 
 std::string loop_text(const Op& op) {
   const LoopFunction* const function = loop_function(op);
-  return function != nullptr ? to_string(*function->flow) : loop_backward_text(op);
+  if (function == nullptr) return loop_backward_text(op);
+  return to_string(*function->flow) + fmt::format("{}: done at [{}], writes [{}], gives [{}]\n",
+                                                  function->name, fmt::join(function->done, ", "),
+                                                  fmt::join(function->written, ", "),
+                                                  fmt::join(function->given, ", "));
 }
 
 }  // namespace kiln::jit

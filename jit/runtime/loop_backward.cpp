@@ -1,4 +1,7 @@
 // The way back through a loop as an op of joint graphs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -110,11 +113,7 @@ std::vector<std::size_t> gradients_at(const LoopFunction& function, const LoopBa
   for (std::size_t i = 0; i < way->gradients.size(); ++i) {
     if (!way->gradients[i]) continue;
     found.push_back(i);
-    const auto begins = [i](const FlowBackward::Input& each) {
-      return each.kind == FlowBackward::Input::Kind::Gradient && each.number == i;
-    };
-    if (backward.onto[i] && std::none_of(way->inputs.begin(), way->inputs.end(), begins))
-      refuse("the gradient of a tensor that a loop writes cannot continue a sum");
+    if (backward.onto[i] && !way->continues[i]) refuse("the gradient of a tensor of a loop cannot continue a sum");
   }
   return found;
 }
@@ -291,7 +290,16 @@ std::string loop_backward_text(const Op& op) {
   std::vector<bool> given;
   for (const auto& result : results_by_output(function, derivative.outputs(exit), exit))
     given.push_back(result && own.backward.given[*result]);
-  return to_string(derivative.forward()) + to_string(derivative.backward(exit, given)->graph);
+  const auto set = [](const std::vector<bool>& bits) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t k = 0; k < bits.size(); ++k)
+      if (bits[k]) numbers.push_back(k);
+    return fmt::format("[{}]", fmt::join(numbers, ", "));
+  };
+  const LoopBackward& backward = own.backward;
+  return to_string(derivative.forward()) + to_string(derivative.backward(exit, given)->graph) +
+         fmt::format("{}: back through {}, wants {}, given {}, onto {}\n", backward.name,
+                     backward.loop->name(), set(backward.wanted), set(backward.given), set(backward.onto));
 }
 
 }  // namespace kiln::jit

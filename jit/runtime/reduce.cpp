@@ -135,7 +135,7 @@ class Reducer {
       });
       for (const ValueId id : node.outputs) {
         const auto at = static_cast<std::size_t>(id);
-        wanted_[at] = any && is_float(graph_.values[at].type.dtype);
+        wanted_[at] = any && is_differentiable(graph_.values[at].type.dtype);
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "jit/graph/custom.h"
 #include "jit/graph/rewrite.h"
 #include "jit/graph/trace.h"
 #include "jit/shape_rules.h"
@@ -203,13 +204,14 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
       std::all_of(results.begin(), results.end(), [&](const Tensor& x) { return knows(x); });
   if (nothing_new) return results;
   if (op.draws() && note_drawn_again(results)) return results;
+  if (std::shared_ptr<const Op> owner = owner_of(op)) own_ops_.push_back(std::move(owner));
   Node node = node_of(op, Form::Plain, inputs, attrs);
   follow_factor(node, inputs, attrs);
   note(std::move(node), results);
   if (op.draws()) draws(results);
   if (loses_history(inputs)) {
     for (const Tensor& each : results) {
-      if (is_float(each.dtype())) cut_history(each);
+      if (is_differentiable(each.dtype())) cut_history(each);
     }
   } else if (tape::sees(results)) {
     remember_all(inputs);

@@ -228,7 +228,7 @@ class ForwardBody {
  private:
   Operand output(ValueId value, bool constant) {
     const ValueId now = rewriter_.at(value);
-    if (!constant || !is_float(rewriter_.type(now).dtype)) return Operand::of(now);
+    if (!constant || !is_differentiable(rewriter_.type(now).dtype)) return Operand::of(now);
     return Operand::of(rewriter_.apply(core_ops().detach, {Operand::of(now)}, {}, Node{})[0]);
   }
 
@@ -268,7 +268,7 @@ Graph interpreted_body(const Recorder::Application& application) {
   for (const Tensor& each : application.made) types.push_back(to_type(each.type()));
   const std::vector<ValueId> results = builder.append(std::move(node), types);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const bool detached = application.constants[k] && is_float(types[k].dtype);
+    const bool detached = application.constants[k] && is_differentiable(types[k].dtype);
     builder.graph.outputs.push_back(Operand::of(
         detached ? builder.apply(core_ops().detach, {Operand::of(results[k])}, {}, Node{})[0] : results[k]));
   }
@@ -313,9 +313,10 @@ const Op& Recorder::op_of(const Application& application, Graph forward, std::ve
       own_ops_.push_back(make_custom_op(std::move(function)));
       return *own_ops_.back();
     }
-    const CustomFunction& known = *custom_function(**found);
-    if (function.backward && known.forward == function.forward && known.backward == function.backward &&
-        known.program_name == function.program_name && same_call(known, function))
+    const CustomFunction* const known = custom_function(**found);
+    if (known != nullptr && function.backward && known->forward == function.forward &&
+        known->backward == function.backward && known->program_name == function.program_name &&
+        same_call(*known, function))
       return **found;
   }
 }
@@ -402,7 +403,7 @@ void Recorder::note_application(const Application& application, Graph forward,
   note(std::move(node), results);
   if (loses_history(application.arguments)) {
     for (const Tensor& each : results) {
-      if (is_float(each.dtype())) cut_history(each);
+      if (is_differentiable(each.dtype())) cut_history(each);
     }
   }
   static const Op& kCopy = core_ops().copy;

@@ -90,7 +90,8 @@ ViewOrigins ViewOrigins::of_views(const Graph& captured) {
       continue;
     }
     const auto [at, is_new] = hidden.try_emplace(base, made.hidden_.size());
-    if (is_new) made.hidden_.push_back({captured.values[static_cast<std::size_t>(base)].type.sizes, {}});
+    const Type& type = captured.values[static_cast<std::size_t>(base)].type;
+    if (is_new) made.hidden_.push_back({type.sizes, type.dtype, {}});
     made.hidden_[at->second].views.push_back(i);
   }
   return made;
@@ -111,7 +112,8 @@ Tensor ViewOrigins::shared_base(const Hidden& hidden, Inputs outputs, const Symb
   for (const std::size_t i : hidden.views) {
     const Tensor& x = outputs[views_[i].output];
     const Tensor made = x.impl()->origin ? base_of(*x.impl()->origin) : x;
-    if (made.numel() == count_elements(sizes) && made.is_contiguous()) whole = made;
+    if (made.numel() == count_elements(sizes) && made.dtype() == hidden.dtype && made.is_contiguous())
+      whole = made;
   }
   if (!whole) return {};
   for (const std::size_t i : hidden.views) {

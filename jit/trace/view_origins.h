@@ -42,6 +42,7 @@ class ViewOrigins {
   // What is no result, and views are of.
   struct Hidden {
     Dims sizes;
+    DType dtype;
     std::vector<std::size_t> views;
   };
   static void link(const Tensor& x, const Tensor& base, const View& view, const SymbolValues& symbols);

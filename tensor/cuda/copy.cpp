@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tensor/complex_memory.h"
 #include "tensor/convert.h"
 #include "tensor/core_ops.h"
 #include "tensor/cuda/context.h"
@@ -185,6 +186,8 @@ Tensor as_bits(const Tensor& x) {
 void copy_elements(const Tensor& target, const Tensor& source) {
   if (target.numel() == 0) return;
   if (is_on_host(source.device()) && source.numel() == 1) return fill_elements(target, source);
+  if (is_complex(target.dtype()) || is_complex(source.dtype()))
+    return copy_parts(target, source, copy_elements, fill_elements);
   if (source.device() != target.device()) return copy_from_elsewhere(target, source);
   if (shares_storage(target, source)) {
     if (target.layout() == source.layout() && target.dtype() == source.dtype()) return;
@@ -200,6 +203,11 @@ void copy_unless(const Tensor& refused, const Tensor& target, const Tensor& sour
 
 void fill_elements(const Tensor& target, const Tensor& number) {
   if (target.numel() == 0) return;
+  if (is_complex(target.dtype())) {
+    const Complex<double> value = number.item_complex();
+    fill_elements(part_in_memory(target, 0), Tensor::number(value.real));
+    return fill_elements(part_in_memory(target, 1), Tensor::number(value.imaginary));
+  }
   number.check_readable();
   const std::uint64_t bits = bits_in(target.dtype(), number);
   if (fill_memory(target, bits)) return;
@@ -211,7 +219,11 @@ void fill_elements(const Tensor& target, const Tensor& number) {
 
 Tensor laid_out(const Tensor& source) {
   Tensor result = Tensor::empty(source.sizes(), source.dtype(), source.device());
-  if (result.numel() != 0) copy_there(result, source);
+  if (is_complex(source.dtype())) {
+    copy_elements(result, source);
+  } else if (result.numel() != 0) {
+    copy_there(result, source);
+  }
   return result;
 }
 

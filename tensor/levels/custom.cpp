@@ -322,7 +322,7 @@ Tensors at_dual(DualLevel& level, const std::shared_ptr<CustomRules>& rules, Inp
   }
   const Flags constants = rules->constants();
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const bool moving = any && is_float(outputs[k].dtype()) && !constants[k];
+    const bool moving = any && is_differentiable(outputs[k].dtype()) && !constants[k];
     std::size_t same = 0;
     while (same < values.size() && !values[same].is_same(outputs[k])) ++same;
     const Tensor tangent = moving ? found[k] : Tensor();

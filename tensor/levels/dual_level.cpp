@@ -176,7 +176,7 @@ Tensors DualLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 
 Tensors DualLevel::differentiate(const Op& op, Inputs inputs, const Attrs& attrs) {
   Tensors outputs = compute(op, inputs, attrs);
-  const auto is_real = [](const Tensor& x) { return is_float(x.dtype()); };
+  const auto is_real = [](const Tensor& x) { return is_differentiable(x.dtype()); };
   if (std::none_of(outputs.begin(), outputs.end(), is_real)) return outputs;
   SmallVector<Tensor, 4> primals, tangents;
   SmallVector<Tensor, 2> values;
@@ -212,7 +212,7 @@ Tensor DualLevel::write(const Op& op, Inputs inputs, const Attrs& attrs, const T
     const Below below(*this);
     ops::copy_(wrapper_of(target)->value, value_below(*this, result));
   }
-  if (is_float(target.dtype())) set_tangent(target, tangent);
+  if (is_differentiable(target.dtype())) set_tangent(target, tangent);
   return target;
 }
 
@@ -223,8 +223,8 @@ Tensors transpose(const std::function<Tensors(Inputs cotangents)>& pullback, Inp
   SmallVector<Tensor, 2> cotangents;
   for (const Tensor& output : outputs) {
     const Tensor zeros = ops::zeros_like(output);
-    variables.push_back(is_float(output.dtype()) ? level.variable(value_below(level, zeros))
-                                                 : Variable{zeros, {}});
+    variables.push_back(is_differentiable(output.dtype()) ? level.variable(value_below(level, zeros))
+                                                          : Variable{zeros, {}});
     cotangents.push_back(variables.back().inside);
   }
   const Tensors pulled = pullback(cotangents);

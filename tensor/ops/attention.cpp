@@ -147,6 +147,7 @@ void add_attention_op(OpTable& table) {
       ">>> scaled_dot_product_attention(ones(1, 2), ones(2, 2), tensor([[1.0], [3.0]])).tolist()\n[[2.0]]",
       infer_attention, attention);
   row.effects = kDraws;  // with dropout_p
+  row.traits = kLowPrecision;
   table.add(std::move(row));
 }
 

@@ -171,7 +171,8 @@ void add_gathering(OpTable& table) {
        .batch = batch_of_rows,
        .lowering = Lowering::Collective,
        .effects = kCommunicates,
-       .onnx = onnx_rules::allgather});
+       .onnx = onnx_rules::allgather,
+       .complex = ops::rows_of_pairs});
   table.add(
       {.signature = signature_of("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
                                  "postscale: float = 1.0"),
@@ -186,7 +187,8 @@ void add_gathering(OpTable& table) {
        .batch = batch_of_rows,
        .lowering = Lowering::Collective,
        .effects = kCommunicates,
-       .onnx = onnx_rules::reducescatter});
+       .onnx = onnx_rules::reducescatter,
+       .complex = ops::rows_of_pairs});
 }
 
 void add_rooted(OpTable& table) {
@@ -201,7 +203,8 @@ void add_rooted(OpTable& table) {
              .lowering = Lowering::Collective,
              .traits = kInplace,
              .effects = kCommunicates,
-             .onnx = onnx_rules::moved_alone});
+             .onnx = onnx_rules::moved_alone,
+             .complex = ops::of_pairs});
   table.add({.signature = signature_of("reduce_to(x: tensor, *, root: int"),
              .family = kFamily,
              .documentation = "The sum over all ranks on rank `root`, and zeros on the others.",
@@ -212,7 +215,8 @@ void add_rooted(OpTable& table) {
              .batch = batch_as_it_is,
              .lowering = Lowering::Collective,
              .effects = kCommunicates,
-             .onnx = onnx_rules::moved_alone});
+             .onnx = onnx_rules::moved_alone,
+             .complex = ops::of_pairs});
 }
 
 }  // namespace
@@ -238,7 +242,8 @@ void add_row_collectives(OpTable& table) {
        .lowering = Lowering::Collective,
        .effects = kCommunicates,
        .outputs = 2,
-       .onnx = onnx_rules::alltoall});
+       .onnx = onnx_rules::alltoall,
+       .complex = ops::rows_of_pairs});
 }
 
 }  // namespace kiln

@@ -233,7 +233,8 @@ void add_allreduce(OpTable& table) {
              .saves = saves_input(0),
              .traits = kInplace,
              .effects = kCommunicates,
-             .onnx = onnx_rules::reduced_alone});
+             .onnx = onnx_rules::reduced_alone,
+             .complex = ops::sums_of_pairs});
   table.add({.signature = Signature::parse(signature_of("grouped_allreduce(tensors: tensors", kNamed)),
              .family = kFamily,
              .documentation = "`allreduce` of several tensors, which are done together.",
@@ -246,7 +247,8 @@ void add_allreduce(OpTable& table) {
              .batch = grouped_batch,
              .effects = kCommunicates,
              .outputs = kVariadic,
-             .onnx = onnx_rules::reduced_alone});
+             .onnx = onnx_rules::reduced_alone,
+             .complex = ops::sums_of_pairs});
 }
 
 void add_halves(OpTable& table) {

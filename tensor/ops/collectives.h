@@ -27,6 +27,13 @@ Attrs for_tangent(Attrs attrs);
 // Those that all rows have, for another row: process set, name and place.
 Attrs attrs_like(const Op& op, const Attrs& attrs);
 
+// The rules of rows for complex tensors: the same of their pairs.
+Tensors of_pairs(const Op& op, Inputs inputs, const Attrs& attrs);
+// Where `op` says how tensors are reduced: throws OpError (DType) for reductions that are no sums.
+Tensors sums_of_pairs(const Op& op, Inputs inputs, const Attrs& attrs);
+// Of rows: throws OpError (Shape) for a tensor without dimensions.
+Tensors rows_of_pairs(const Op& op, Inputs inputs, const Attrs& attrs);
+
 // The batch behind the rows, which come first; and back.
 Tensor rows_first(const Tensor& batched);
 Tensor batch_first(const Tensor& by_rows);

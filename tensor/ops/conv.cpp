@@ -169,6 +169,13 @@ Tensors conv_transpose(const Op&, Inputs in, const Attrs& attrs) {
   });
 }
 
+Op convolution_row(std::string_view signature, std::string_view documentation, std::string_view example,
+                   InferFn infer, BodyFn body) {
+  Op row = ops::composite_row(signature, documentation, example, infer, body);
+  row.traits = kLowPrecision;
+  return row;
+}
+
 // A convolution whose padding is sizes, as ONNX's operator has it.
 Op with_operator(Op row) {
   row.onnx = onnx_rules::convolution;
@@ -178,8 +185,7 @@ Op with_operator(Op row) {
 }  // namespace
 
 void add_conv_ops(OpTable& table) {
-  using ops::composite_row;
-  table.add(with_operator(composite_row(
+  table.add(with_operator(convolution_row(
       "conv1d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = 0, "
       "dilation: "
       "dims = 1, groups: int = 1)",
@@ -188,14 +194,14 @@ void add_conv_ops(OpTable& table) {
       "\"same\" or \"valid\".",
       ">>> conv1d(tensor([[1.0, 2.0, 4.0]]), tensor([[[-1.0, 1.0]]])).tolist()\n[[1.0, 2.0]]", infer_conv<1>,
       conv<1>)));
-  table.add(composite_row(
+  table.add(convolution_row(
       "conv1d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: "
       "str[\"valid\", "
       "\"same\"] = \"valid\", dilation: dims = 1, groups: int = 1)",
       "`conv1d` with padding by word: \"same\" keeps the length, \"valid\" adds none.",
       ">>> conv1d(ones(1, 4), ones(1, 1, 3), padding=\"same\").tolist()\n[[2.0, 3.0, 3.0, 2.0]]",
       infer_conv<1>, conv<1>));
-  table.add(with_operator(composite_row(
+  table.add(with_operator(convolution_row(
       "conv2d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = 0, "
       "dilation: "
       "dims = 1, groups: int = 1)",
@@ -206,13 +212,13 @@ void add_conv_ops(OpTable& table) {
       ">>> conv2d(ones(1, 1, 3, 3), ones(2, 1, 2, 2), stride=2, padding=1).shape\n(1, 2, 2, 2)",
       infer_conv<2>, conv<2>)));
   table.add(
-      composite_row("conv2d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, "
-                    "padding: str[\"valid\", "
-                    "\"same\"] = \"valid\", dilation: dims = 1, groups: int = 1)",
-                    "`conv2d` with padding by word: \"same\" keeps height and width, \"valid\" adds none.",
-                    ">>> conv2d(ones(1, 3, 3), ones(2, 1, 2, 2), padding=\"same\").shape\n(2, 3, 3)",
-                    infer_conv<2>, conv<2>));
-  table.add(composite_row(
+      convolution_row("conv2d.named(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, "
+                      "padding: str[\"valid\", "
+                      "\"same\"] = \"valid\", dilation: dims = 1, groups: int = 1)",
+                      "`conv2d` with padding by word: \"same\" keeps height and width, \"valid\" adds none.",
+                      ">>> conv2d(ones(1, 3, 3), ones(2, 1, 2, 2), padding=\"same\").shape\n(2, 3, 3)",
+                      infer_conv<2>, conv<2>));
+  table.add(convolution_row(
       "conv_transpose1d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = "
       "0, "
       "output_padding: dims = 0, groups: int = 1, dilation: dims = 1)",
@@ -221,7 +227,7 @@ void add_conv_ops(OpTable& table) {
       ">>> conv_transpose1d(tensor([[1.0, 2.0]]), tensor([[[1.0, 1.0]]]), stride=2).tolist()\n[[1.0, 1.0, "
       "2.0, 2.0]]",
       infer_transpose<1>, conv_transpose<1>));
-  table.add(composite_row(
+  table.add(convolution_row(
       "conv_transpose2d(x: tensor, weight: tensor, bias: tensor? = none, stride: dims = 1, padding: dims = "
       "0, "
       "output_padding: dims = 0, groups: int = 1, dilation: dims = 1)",

@@ -81,6 +81,7 @@ void add_convolution_ops(OpTable& table) {
   forward.jvp = rules::convolution_jvp;
   forward.batch = rules::convolution_batch;
   forward.onnx = onnx_rules::convolution;
+  forward.traits = kLowPrecision;
   table.add(std::move(forward));
   Op input = primitive(
       "convolution_input(y: tensor, weight: tensor, sizes: dims, stride: dims = 1, padding: dims = 0, "

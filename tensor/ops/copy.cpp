@@ -51,7 +51,8 @@ void add_copy_row(OpTable& table, std::string_view signature, std::string_view d
              .lowering = Lowering::Library,
              .identity = identity,
              .traits = kInplace | kCheapToRecompute,
-             .onnx = onnx_rules::full_of_operand});
+             .onnx = onnx_rules::full_of_operand,
+             .complex = ComplexRule::Moves});
 }
 
 Tensor write(std::string_view name, const Tensor& target, const Tensor& source) {
@@ -79,7 +80,8 @@ void add_copy_ops(OpTable& table) {
              .batch = rules::batch_through,
              .lowering = Lowering::Library,
              .traits = kInplace | kCheapToRecompute,
-             .onnx = onnx_rules::zeros});
+             .onnx = onnx_rules::zeros,
+             .complex = ComplexRule::Moves});
 }
 
 namespace ops {

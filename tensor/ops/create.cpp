@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/create.h"
 #include "tensor/ops/rules.h"
 
@@ -56,7 +57,8 @@ const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 // The dtype a number gives a new tensor.
 DType dtype_of_number(const TensorType& type) {
-  return type.is_number && is_float(type.dtype) ? default_float() : type.dtype;
+  if (!type.is_number || !is_differentiable(type.dtype)) return type.dtype;
+  return is_complex(type.dtype) ? complex_of(default_float()) : default_float();
 }
 
 // ---- From sizes ----
@@ -213,7 +215,8 @@ Op creation(std::string_view signature, std::string_view documentation, std::str
           .batch = Rule<BatchFn>::none(kNoInputs),
           .lowering = Lowering::Create,
           .traits = kCheapToRecompute,
-          .onnx = onnx};
+          .onnx = onnx,
+          .complex = ComplexRule::Moves};
 }
 
 // Takes only type and sizes of its input.
@@ -224,6 +227,7 @@ Op creation_like(std::string_view signature, std::string_view documentation, std
   row.jvp = Rule<JvpFn>::none(kConstant);
   row.batch = batch;
   row.traits |= kStopsGradient;
+  row.complex = complex_rules::moves_beside(1U << 0);
   return row;
 }
 
@@ -296,17 +300,22 @@ void add_like(OpTable& table) {
       onnx_rules::full_of_attribute));
 }
 
+Op range(Op row) {
+  row.complex = complex_rules::converted;
+  return row;
+}
+
 void add_ranges(OpTable& table) {
-  table.add(
+  table.add(range(
       creation("arange(start: number, end: number? = none, step: number = 1, *, dtype: dtype? = none, "
                "device: device? = none)",
                "The numbers from `start` (0 when only one bound is given) to before `end`, `step` apart; i64 "
                "when all are ints.",
-               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, onnx_rules::arange));
-  table.add(creation(
+               ">>> arange(1, 7, 2).tolist()\n[1, 3, 5]", arange_infer, onnx_rules::arange)));
+  table.add(range(creation(
       "linspace(start: number, end: number, steps: int, *, dtype: dtype? = none, device: device? = none)",
       "`steps` numbers from `start` to `end`, both included, evenly apart.",
-      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, onnx_rules::linspace));
+      ">>> linspace(0, 1, 3).tolist()\n[0.0, 0.5, 1.0]", linspace_infer, onnx_rules::linspace)));
 }
 
 }  // namespace

@@ -115,7 +115,8 @@ Op triangle_row(std::string_view signature, std::string_view documentation, std:
           .batch = rules::batch_through,
           .lowering = lowering::Gather{},
           .traits = kCheapToRecompute | kInplace,
-          .onnx = onnx_rules::triangle};
+          .onnx = onnx_rules::triangle,
+          .complex = ComplexRule::PartByPart};
 }
 
 }  // namespace
@@ -132,7 +133,8 @@ void add_create_matrix_ops(OpTable& table) {
              .batch = Rule<BatchFn>::none("it has no tensor inputs"),
              .lowering = Lowering::Create,
              .traits = kCheapToRecompute,
-             .onnx = onnx_rules::eye});
+             .onnx = onnx_rules::eye,
+             .complex = ComplexRule::Moves});
   table.add(triangle_row("tril(x: tensor, diagonal: int = 0)",
                          "The lower triangle of every matrix, zeros above `diagonal`.",
                          ">>> tril(ones(2, 2, dtype=i64)).tolist()\n[[1, 0], [1, 1]]"));
@@ -152,7 +154,8 @@ void add_create_matrix_ops(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .outputs = kVariadic});
+       .outputs = kVariadic,
+       .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("one_hot(x: tensor, num_classes: int = -1)"),
              .family = kFamily,
              .documentation =

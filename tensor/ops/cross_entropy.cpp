@@ -204,7 +204,7 @@ Tensors cross_entropy(const Op&, Inputs in, const Attrs& attrs) {
 }
 
 void add_nll_rows(OpTable& table) {
-  Op loss = ops::composite_row(
+  Op loss = ops::loss_row(
       "nll_loss(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int = -100, reduction: "
       "str[\"mean\", \"sum\", \"none\"] "
       "= "
@@ -233,7 +233,7 @@ void add_nll_rows(OpTable& table) {
 
 void add_class_loss_ops(OpTable& table) {
   add_nll_rows(table);
-  Op entropy = ops::composite_row(
+  Op entropy = ops::loss_row(
       "cross_entropy(x: tensor, target: tensor, weight: tensor? = none, ignore_index: int "
       "= -100, reduction: str[\"mean\", \"sum\", \"none\"] = "
       "\"mean\", label_smoothing: float = 0.0)",

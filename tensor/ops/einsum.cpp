@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/einsum_equation.h"
 #include "tensor/ops/linalg.h"
 
@@ -198,7 +199,9 @@ void add_einsum_op(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .onnx = onnx_rules::einsum});
+       .traits = kLowPrecision,
+       .onnx = onnx_rules::einsum,
+       .complex = complex_rules::multilinear});
 }
 
 }  // namespace kiln

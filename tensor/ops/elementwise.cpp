@@ -5,6 +5,7 @@
 
 #include "tensor/functions.h"
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/pointwise.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scalar.h"
@@ -172,6 +173,86 @@ Identity identity_of(std::uint32_t flags) {
   }
 }
 
+// What rows do with complex operands; the others refuse them.
+ComplexRule complex_rule(int row) {
+#define KILN_WRITTEN(name) \
+  case kRow_##name:        \
+    return complex_rules::name;
+  switch (row) {
+    KILN_WRITTEN(abs)
+    KILN_WRITTEN(sign)
+    KILN_WRITTEN(sqrt)
+    KILN_WRITTEN(rsqrt)
+    KILN_WRITTEN(square)
+    KILN_WRITTEN(reciprocal)
+    KILN_WRITTEN(exp)
+    KILN_WRITTEN(exp2)
+    KILN_WRITTEN(expm1)
+    KILN_WRITTEN(log)
+    KILN_WRITTEN(log2)
+    KILN_WRITTEN(log10)
+    KILN_WRITTEN(log1p)
+    KILN_WRITTEN(sin)
+    KILN_WRITTEN(cos)
+    KILN_WRITTEN(tan)
+    KILN_WRITTEN(asin)
+    KILN_WRITTEN(acos)
+    KILN_WRITTEN(atan)
+    KILN_WRITTEN(sinh)
+    KILN_WRITTEN(cosh)
+    KILN_WRITTEN(tanh)
+    KILN_WRITTEN(asinh)
+    KILN_WRITTEN(acosh)
+    KILN_WRITTEN(atanh)
+    KILN_WRITTEN(sigmoid)
+    KILN_WRITTEN(silu)
+    KILN_WRITTEN(isnan)
+    KILN_WRITTEN(isinf)
+    KILN_WRITTEN(isfinite)
+    KILN_WRITTEN(logical_not)
+    KILN_WRITTEN(add)
+    KILN_WRITTEN(sub)
+    KILN_WRITTEN(mul)
+    KILN_WRITTEN(div)
+    KILN_WRITTEN(pow)
+    KILN_WRITTEN(eq)
+    KILN_WRITTEN(ne)
+    KILN_WRITTEN(logical_and)
+    KILN_WRITTEN(logical_or)
+    KILN_WRITTEN(logical_xor)
+    KILN_WRITTEN(lerp)
+    case kRow_neg:
+    case kRow_nan_to_num:
+    case kRow_add_alpha:
+    case kRow_sub_alpha:
+    case kRow_straight_through:
+      return ComplexRule::PartByPart;
+    case kRow_where:
+      return ComplexRule::parts_beside(1U << 0);
+    case kRow_masked_fill:
+    case kRow_checked:
+      return ComplexRule::parts_beside(1U << 1);
+    case kRow_lt:
+    case kRow_le:
+    case kRow_gt:
+    case kRow_ge:
+    case kRow_maximum:
+    case kRow_minimum:
+    case kRow_clamp:
+      return ComplexRule::none("complex numbers have no order");
+    case kRow_bitwise_not:
+    case kRow_bitwise_and:
+    case kRow_bitwise_or:
+    case kRow_bitwise_xor:
+    case kRow_bitwise_left_shift:
+    case kRow_bitwise_right_shift:
+      return ComplexRule::none("only bools and integers have bits");
+    default:
+      return {};
+  }
+#undef KILN_WRITTEN
+}
+
 void add_row(OpTable& table, const RowText& text, const Pointwise& row,
              std::initializer_list<std::uint32_t> reads, std::uint32_t flags) {
   const std::string_view parameters = text.parameters;
@@ -186,7 +267,8 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
         .lowering = Lowering::Pointwise,
         .identity = identity_of(flags),
         .traits = (kPointwiseTraits | flags) & ~kRowFlags,
-        .onnx = text.onnx};
+        .onnx = text.onnx,
+        .complex = complex_rule(row.row)};
   if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
   if (!row.failure.empty()) op.effects |= kMayFail;
   if (is_differentiable(row.rule)) {

@@ -129,7 +129,8 @@ void add_embedding_ops(OpTable& table) {
        .saves = saves_input(0),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = onnx_rules::embedding});
+       .onnx = onnx_rules::embedding,
+       .complex = ComplexRule::parts_beside(1U << 0)});
 }
 
 Tensor ops::embedding(const Tensor& index, const Tensor& weight) {

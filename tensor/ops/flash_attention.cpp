@@ -194,6 +194,7 @@ void add_flash_attention_ops(OpTable& table) {
   row.saves = {0xf, 0x3};
   row.lowering = lowering::OwnKernel{};
   row.outputs = 2;
+  row.traits = kLowPrecision;
   row.products = [](Inputs in) {
     const std::int64_t widths = last(in[2].sizes(), 1).fixed();
     const std::int64_t each = last(in[0].sizes(), 1).fixed() + widths;

@@ -113,6 +113,7 @@ void add_group_norm_ops(OpTable& table) {
       decompose_forward);
   forward.vjp = group_norm_vjp;
   forward.onnx = onnx_rules::group_norm;
+  forward.traits = kFullPrecision;
   forward.saves = saves_input(0) | saves_input(1);
   table.add(std::move(forward));
   Op backward = ops::composite_row(

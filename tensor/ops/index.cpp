@@ -341,7 +341,8 @@ void add_gathering(OpTable& table) {
              .saves = saves_input(1),
              .lowering = lowering::Gather{},
              .effects = kMayFail,
-             .onnx = onnx_rules::gather});
+             .onnx = onnx_rules::gather,
+             .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
        .family = kFamily,
@@ -357,7 +358,8 @@ void add_gathering(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = onnx_rules::scatter});
+       .onnx = onnx_rules::scatter,
+       .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
        .family = kFamily,
@@ -373,7 +375,8 @@ void add_gathering(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = onnx_rules::scatter_add});
+       .onnx = onnx_rules::scatter_add,
+       .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
        .family = kFamily,
@@ -387,7 +390,8 @@ void add_gathering(OpTable& table) {
        .vjp = Rule<VjpFn>::none(kComposite),
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
-       .effects = kMayFail});
+       .effects = kMayFail,
+       .complex = ComplexRule::parts_beside(1U << 1)});
 }
 
 void add_selecting(OpTable& table) {
@@ -403,7 +407,8 @@ void add_selecting(OpTable& table) {
        .saves = saves_input(1),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = onnx_rules::index_select});
+       .onnx = onnx_rules::index_select,
+       .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse(
            "index_add(x: tensor, dim: index, index: tensor, source: tensor, *, alpha: number = 1)"),
@@ -420,7 +425,8 @@ void add_selecting(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = onnx_rules::index_add});
+       .onnx = onnx_rules::index_add,
+       .complex = ComplexRule::parts_beside(1U << 1)});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
              .family = kFamily,
              .documentation =
@@ -432,7 +438,8 @@ void add_selecting(OpTable& table) {
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
              .traits = kInplace,
-             .effects = kMayFail});
+             .effects = kMayFail,
+             .complex = ComplexRule::parts_beside(1U << 1)});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/advanced_index.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
@@ -243,7 +244,8 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
           .batch = Rule<BatchFn>::none(kComposite),
           .traits = kDataDependent | kStopsGradient,
           .outputs = kVariadic,
-          .onnx = OnnxRule::none(onnx_rules::kNoGraph)};
+          .onnx = OnnxRule::none(onnx_rules::kNoGraph),
+          .complex = complex_rules::of_truth};
 }
 
 }  // namespace
@@ -264,7 +266,8 @@ void add_advanced_index_ops(OpTable& table) {
        .saves = all_indices(1),
        .lowering = lowering::Gather{},
        .effects = kMayFail,
-       .onnx = onnx_rules::index});
+       .onnx = onnx_rules::index,
+       .complex = ComplexRule::parts_beside(~1U)});
   table.add(
       {.signature = Signature::parse(
            "index_put(x: tensor, indices: tensors?, values: tensor, accumulate: bool = false)"),
@@ -282,7 +285,8 @@ void add_advanced_index_ops(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = onnx_rules::index_put});
+       .onnx = onnx_rules::index_put,
+       .complex = ComplexRule::parts_beside(~3U)});
   table.add({.signature = Signature::parse("nonzero(x: tensor, *, as_tuple: bool[false] = false)"),
              .family = kFamily,
              .documentation = "The index of every element that is not zero, one in each row.",
@@ -293,7 +297,8 @@ void add_advanced_index_ops(OpTable& table) {
              .batch = Rule<BatchFn>::none("the number of rows differs between the examples of a batch"),
              .lowering = Lowering::Library,
              .traits = kDataDependent | kStopsGradient,
-             .onnx = OnnxRule::none(onnx_rules::kNoGraph)});
+             .onnx = OnnxRule::none(onnx_rules::kNoGraph),
+             .complex = complex_rules::of_truth});
   table.add(columns_row(
       "nonzero.tuple(x: tensor, *, as_tuple: bool[true])",
       "The indices of the elements that are not zero, as a tuple of one vector for each dimension: "
@@ -315,7 +320,8 @@ void add_advanced_index_ops(OpTable& table) {
        .jvp = Rule<JvpFn>::none(kComposite),
        .batch = Rule<BatchFn>::none(kComposite),
        .traits = kDataDependent,
-       .onnx = OnnxRule::none(onnx_rules::kNoGraph)});
+       .onnx = OnnxRule::none(onnx_rules::kNoGraph),
+       .complex = ComplexRule::parts_beside(1U << 1)});
 }
 
 namespace ops {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/linalg.h"
 #include "tensor/ops/products.h"
 
@@ -261,7 +262,9 @@ Op product_row(std::string_view signature, std::string_view documentation, std::
           .saves_by_input = {saves_input(1), saves_input(0)},
           .lowering = lowering::Library{},
           .products = inner_size,
-          .onnx = onnx};
+          .traits = kLowPrecision,
+          .onnx = onnx,
+          .complex = complex_rules::multilinear};
 }
 
 void add_products(OpTable& table) {
@@ -299,7 +302,9 @@ void add_compositions(OpTable& table) {
              .saves_by_input = {saves_input(1), saves_input(0), kSavesNothing},
              .lowering = lowering::Library{},
              .products = inner_size,
-             .onnx = onnx_rules::linear});
+             .traits = kLowPrecision,
+             .onnx = onnx_rules::linear,
+             .complex = complex_rules::linear});
   table.add({.signature = Signature::parse("outer(a: tensor, b: tensor)"),
              .family = kFamily,
              .documentation = "The matrix of all products of an element of `a` and one of `b`.",
@@ -308,7 +313,8 @@ void add_compositions(OpTable& table) {
              .decompose = outer_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = complex_rules::multilinear});
   table.add({.signature = Signature::parse("trace(x: tensor)"),
              .family = kFamily,
              .documentation = "The sum of a matrix's diagonal.",
@@ -317,7 +323,8 @@ void add_compositions(OpTable& table) {
              .decompose = trace_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = ComplexRule::PartByPart});
 }
 
 }  // namespace
@@ -327,8 +334,10 @@ void add_linalg_ops(OpTable& table) {
   add_compositions(table);
   add_einsum_op(table);
   add_solve_ops(table);
+  add_lu_ops(table);
   add_determinant_ops(table);
   add_decompose_ops(table);
+  add_eig_ops(table);
   add_matrix_norm_ops(table);
   add_matrix_function_ops(table);
 }

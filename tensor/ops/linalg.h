@@ -13,6 +13,8 @@ namespace kiln {
 // The rows of each file.
 void add_einsum_op(OpTable& table);
 void add_solve_ops(OpTable& table);
+void add_lu_ops(OpTable& table);
+void add_eig_ops(OpTable& table);
 void add_determinant_ops(OpTable& table);
 void add_decompose_ops(OpTable& table);
 void add_matrix_norm_ops(OpTable& table);

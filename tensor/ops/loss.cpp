@@ -45,6 +45,13 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
   };
 }
 
+Op loss_row(std::string_view signature, std::string_view documentation, std::string_view example,
+            InferFn infer, BodyFn body) {
+  Op row = composite_row(signature, documentation, example, infer, body);
+  row.traits = kFullPrecision;
+  return row;
+}
+
 std::vector<TensorType> infer_pair_loss(std::span<const TensorType> in, const Attrs& attrs) {
   TensorType type{promote(in[0].dtype, in[1].dtype), in[0].device, {}, false};
   type.sizes = broadcast(in[0].sizes, in[1].sizes, attrs.op()->name());

@@ -21,6 +21,9 @@ void refuse_weight_gradient(const VjpArgs& args);
 // A row of the nn family whose body is written with functions: levels look inside.
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
                  InferFn infer, BodyFn body);
+// Likewise of a loss, which takes f32 within `autocast(dtype)`.
+Op loss_row(std::string_view signature, std::string_view documentation, std::string_view example,
+            InferFn infer, BodyFn body);
 
 // Type rule of losses of two tensors that broadcast: x first, target second.
 std::vector<TensorType> infer_pair_loss(std::span<const TensorType> in, const Attrs& attrs);

@@ -220,27 +220,27 @@ Tensors kl_div(const Op&, Inputs in, const Attrs& attrs) {
 }  // namespace
 
 void add_loss_ops(OpTable& table) {
-  using ops::composite_row;
   using ops::infer_pair_loss;
-  table.add(composite_row(
+  using ops::loss_row;
+  table.add(loss_row(
       "mse_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", weight: "
       "tensor? = none)",
       "The squared difference of each pair of elements, times its weight, reduced: the mean is over "
       "the sum of the weights.",
       ">>> mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n2.0", infer_weighted_pair, mse_loss));
-  table.add(composite_row(
+  table.add(loss_row(
       "l1_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", weight: "
       "tensor? = none)",
       "The absolute difference of each pair of elements, times its weight, reduced: the mean is over "
       "the sum of the weights.",
       ">>> l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n1.0", infer_weighted_pair, l1_loss));
-  table.add(composite_row(
+  table.add(loss_row(
       "smooth_l1_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", "
       "beta: float = 1.0)",
       "Half the squared difference over `beta` where it is below `beta`, else the absolute difference less "
       "beta / 2.",
       ">>> smooth_l1_loss(tensor([0.0]), tensor([3.0])).item()\n2.5", infer_pair_loss, smooth_l1_loss));
-  table.add(composite_row(
+  table.add(loss_row(
       "huber_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", delta: "
       "float = 1.0, weight: tensor? "
       "= none)",
@@ -248,7 +248,7 @@ void add_loss_ops(OpTable& table) {
       "2).",
       ">>> huber_loss(tensor([0.0]), tensor([3.0]), delta=2.0).item()\n4.0", infer_weighted_pair,
       huber_loss));
-  Op binary = composite_row(
+  Op binary = loss_row(
       "binary_cross_entropy(x: tensor, target: tensor, weight: tensor? = none, reduction: str[\"mean\", "
       "\"sum\", \"none\"] = \"mean\")",
       "-(target * log(x) + (1 - target) * log(1 - x)) for probabilities x, reduced. Logarithms below -100 "
@@ -262,7 +262,7 @@ void add_loss_ops(OpTable& table) {
   binary.effects |= kMayFail;
   binary.saves = saves_input(0) | saves_input(1) | saves_input(2);
   table.add(std::move(binary));
-  table.add(composite_row(
+  table.add(loss_row(
       "binary_cross_entropy_with_logits(x: tensor, target: tensor, weight: tensor? = none, reduction: "
       "str[\"mean\", \"sum\", \"none\"] = "
       "\"mean\", pos_weight: tensor? = none)",
@@ -272,12 +272,12 @@ void add_loss_ops(OpTable& table) {
       ">>> binary_cross_entropy_with_logits(tensor([100.0]), tensor([1.0])).item() < 1e-6\ntrue",
       infer_binary, with_logits));
   table.add(
-      composite_row("kl_div(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"batchmean\", "
-                    "\"none\"] = \"mean\", log_target: bool = false)",
-                    "target * (log(target) - x) for log-probabilities x, reduced; \"batchmean\" divides the "
-                    "sum by the first "
-                    "size. With `log_target` the target is a logarithm too.",
-                    ">>> kl_div(zeros(2), zeros(2), log_target=true).item()\n0.0", infer_divergence, kl_div));
+      loss_row("kl_div(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"batchmean\", "
+               "\"none\"] = \"mean\", log_target: bool = false)",
+               "target * (log(target) - x) for log-probabilities x, reduced; \"batchmean\" divides the "
+               "sum by the first "
+               "size. With `log_target` the target is a logarithm too.",
+               ">>> kl_div(zeros(2), zeros(2), log_target=true).item()\n0.0", infer_divergence, kl_div));
 }
 
 }  // namespace kiln

@@ -279,6 +279,12 @@ Tensors cross_body(const Op&, Inputs inputs, const Attrs& attrs) {
   return {rolled(a, -1) * rolled(b, -2) - rolled(a, -2) * rolled(b, -1)};
 }
 
+// Its body is sums and products, of complex matrices too.
+Op of_products(Op row) {
+  row.complex = ComplexRule::Moves;
+  return row;
+}
+
 }  // namespace
 
 void add_matrix_function_ops(OpTable& table) {
@@ -312,10 +318,11 @@ void add_matrix_function_ops(OpTable& table) {
   lstsq.outputs = 4;
   table.add(std::move(lstsq));
 
-  table.add(composite_row("matrix_power(A: tensor, n: int)",
-                          "The product of n copies of a square matrix, of its inverse when n is negative.",
-                          ">>> matrix_power(tensor([[1, 1], [0, 1]]), 5).tolist()\n[[1, 5], [0, 1]]",
-                          matrix_power_infer, matrix_power_body, kMayFail));
+  table.add(of_products(
+      composite_row("matrix_power(A: tensor, n: int)",
+                    "The product of n copies of a square matrix, of its inverse when n is negative.",
+                    ">>> matrix_power(tensor([[1, 1], [0, 1]]), 5).tolist()\n[[1, 5], [0, 1]]",
+                    matrix_power_infer, matrix_power_body, kMayFail)));
 
   Op exponential = composite_row(
       "matrix_exp(A: tensor)", "The exponential of a square matrix: its power series.",
@@ -328,13 +335,13 @@ void add_matrix_function_ops(OpTable& table) {
   exponential.onnx = matrix_exp_steps;
   table.add(std::move(exponential));
 
-  table.add(composite_row(
+  table.add(of_products(composite_row(
       "kron(A: tensor, B: tensor)", "The Kronecker product: every element of A times all of B, in blocks.",
-      ">>> kron(tensor([1, 2]), tensor([1, 10])).tolist()\n[1, 10, 2, 20]", kron_infer, kron_body));
-  table.add(composite_row(
+      ">>> kron(tensor([1, 2]), tensor([1, 10])).tolist()\n[1, 10, 2, 20]", kron_infer, kron_body)));
+  table.add(of_products(composite_row(
       "cross(x: tensor, other: tensor, dim: index = -1)",
       "The cross product of vectors of three elements along `dim`; the other dimensions broadcast.",
-      ">>> cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", cross_infer, cross_body));
+      ">>> cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", cross_infer, cross_body)));
 }
 
 }  // namespace kiln

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/moments.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
@@ -242,7 +243,8 @@ Op variance_row(std::string_view signature, std::string_view documentation, std:
       .batch = ops::batch_reduced_dims,
       .saves = kRoot ? saves_input(0) | saves_output(0) : saves_input(0),
       .lowering = Lowering::Composite,
-      .traits = kFixesNumbers,
+      .traits = kFixesNumbers | kFullPrecision,
+      .complex = kRoot ? complex_rules::std : complex_rules::var,
   };
 }
 
@@ -269,6 +271,8 @@ Op variance_of_all_row(std::string_view signature, std::string_view documentatio
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
+      .complex = kRoot ? complex_rules::std : complex_rules::var,
   };
 }
 
@@ -309,7 +313,8 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
-      .traits = kFixesNumbers,
+      .traits = kFixesNumbers | kFullPrecision,
+      .complex = complex_rules::of_sizes,
   });
   table.add({
       .signature = Signature::parse("logsumexp(x: tensor, dim: dims, keepdim: bool = false)"),
@@ -323,6 +328,7 @@ void add_moment_ops(OpTable& table) {
       .batch = ops::batch_reduced_dims,
       .saves = saves_input(0) | saves_output(0),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
   });
 }
 

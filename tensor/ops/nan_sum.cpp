@@ -7,8 +7,9 @@ namespace {
 
 Tensors decompose(const Op&, Inputs in, const Attrs& attrs) {
   static const Op& sum = OpTable::get().at("sum");
-  const Tensor numbers =
-      is_float(in[0].dtype()) ? ops::masked_fill(in[0], ops::isnan(in[0]), Tensor::number(0.0)) : in[0];
+  const Tensor numbers = is_differentiable(in[0].dtype())
+                             ? ops::masked_fill(in[0], ops::isnan(in[0]), Tensor::number(0.0))
+                             : in[0];
   return ops::apply(
       sum, {&numbers, 1},
       {{"dim", attrs.at("dim")}, {"keepdim", attrs.at("keepdim")}, {"dtype", attrs.at("dtype")}});
@@ -29,6 +30,8 @@ void add_nan_sum_op(OpTable& table) {
       .jvp = Rule<JvpFn>::none(kComposite),
       .batch = Rule<BatchFn>::none(kComposite),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
+      .complex = ComplexRule::Moves,
   });
 }
 

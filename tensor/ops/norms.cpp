@@ -190,6 +190,7 @@ void add_norm_ops(OpTable& table) {
       ">>> layer_norm(tensor([[1.0, 1.0]]), 2).tolist()\n[[0.0, 0.0]]", infer_norm, decompose_norm<true>);
   layer.vjp = layer_norm_vjp;
   layer.onnx = onnx_rules::layer_norm;
+  layer.traits = kFullPrecision;
   layer.saves = saves_input(0) | saves_input(1);
   table.add(std::move(layer));
   Op rms =
@@ -200,6 +201,7 @@ void add_norm_ops(OpTable& table) {
                  ">>> rms_norm(tensor([[1.0, -1.0]]), 2, eps=0.0).tolist()\n[[1.0, -1.0]]", infer_norm,
                  decompose_norm<false>);
   rms.vjp = rms_norm_vjp;
+  rms.traits = kFullPrecision;
   rms.saves = saves_input(0) | saves_input(1);
   table.add(std::move(rms));
   add_backward_rows(table);

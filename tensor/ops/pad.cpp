@@ -231,7 +231,8 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
-          .onnx = onnx};
+          .onnx = onnx,
+          .complex = ComplexRule::Moves};
 }
 
 }  // namespace
@@ -250,7 +251,8 @@ void add_pad_ops(OpTable& table) {
        .batch = rules::batch_through,
        .lowering = lowering::Gather{},
        .traits = kCheapToRecompute,
-       .onnx = onnx_rules::constant_pad});
+       .onnx = onnx_rules::constant_pad,
+       .complex = ComplexRule::Moves});
   table.add(composite_row(
       "pad(x: tensor, pad: ints, mode: str[\"constant\", \"reflect\", \"replicate\", \"circular\"] = "
       "\"constant\", value: number? = none)",

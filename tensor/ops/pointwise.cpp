@@ -13,8 +13,9 @@ namespace {
 // PyTorch's combine_categories: the lower one only matters across categories.
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher || !lower) return higher ? higher : lower;
-  if (is_float(*higher)) return higher;
-  if (*higher == DType::Bool || is_float(*lower)) return promote(*higher, *lower);
+  if (is_complex(*higher)) return higher;
+  if (is_float(*higher)) return is_complex(*lower) ? complex_of(*higher) : *higher;
+  if (*higher == DType::Bool || is_differentiable(*lower)) return promote(*higher, *lower);
   return higher;
 }
 void widen(std::optional<DType>& type, DType dtype) { type = type ? promote(*type, dtype) : dtype; }
@@ -112,11 +113,12 @@ DType promote_operands(std::span<const OperandType> operands, bool only_numbers)
   if (std::all_of(operands.begin(), operands.end(), is_like_first)) return operands[0].dtype;
   std::optional<DType> with_dims, zero_dim, numbers;
   for (const OperandType& operand : operands) {
-    const bool weak = operand.is_number && is_float(operand.dtype) && !only_numbers;
+    const bool weak = operand.is_number && is_differentiable(operand.dtype) && !only_numbers;
+    const DType of_number = is_complex(operand.dtype) ? complex_of(default_float()) : default_float();
     widen(operand.is_number  ? numbers
           : operand.has_dims ? with_dims
                              : zero_dim,
-          weak ? default_float() : operand.dtype);
+          weak ? of_number : operand.dtype);
   }
   return *combine(with_dims, combine(zero_dim, numbers));
 }

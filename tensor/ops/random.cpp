@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/random.h"
 #include "tensor/ops/rules.h"
 
@@ -13,6 +14,11 @@ void check_probability(double p, std::string_view name) {
   if (p >= 0 && p <= 1) return;
   throw OpError(ErrorKind::Value,
                 fmt::format("{}: a probability lies between 0 and 1, {} does not", name, p));
+}
+
+void check_rate(double rate, std::string_view name) {
+  if (rate >= 0 && rate <= 0x1p53) return;
+  throw OpError(ErrorKind::Value, fmt::format("{}: a rate lies between 0 and 2^53, {} does not", name, rate));
 }
 
 namespace {
@@ -219,20 +225,32 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
           .onnx = onnx};
 }
 
+Op with_parts(Op row, BodyFn complex) {
+  row.complex = complex;
+  return row;
+}
+
 void add_floats(OpTable& table) {
-  table.add(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
-                       "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
-                       sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw));
-  table.add(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
-                       "Numbers from the normal distribution with mean 0 and variance 1.",
-                       ">>> randn(2, 3).shape\n(2, 3)", sized_infer, sized_batch, lowering::Draw{unit_normal},
-                       0, onnx_rules::draw));
-  table.add(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                       "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
-                       like_infer, like_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw));
-  table.add(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
-                       "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
-                       like_infer, like_batch, lowering::Draw{unit_normal}, 0, onnx_rules::draw));
+  table.add(
+      with_parts(random_row("rand(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                            "Numbers drawn evenly from 0 to before 1.", ">>> rand(2, 3).shape\n(2, 3)",
+                            sized_infer, sized_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw),
+                 complex_rules::uniform_parts));
+  table.add(with_parts(random_row("randn(size: ints, *, dtype: dtype? = none, device: device? = none)",
+                                  "Numbers from the normal distribution with mean 0 and variance 1.",
+                                  ">>> randn(2, 3).shape\n(2, 3)", sized_infer, sized_batch,
+                                  lowering::Draw{unit_normal}, 0, onnx_rules::draw),
+                       complex_rules::normal_parts));
+  table.add(
+      with_parts(random_row("rand_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                            "`rand` with the type and shape of `x`.", ">>> rand_like(zeros(2)).shape\n(2,)",
+                            like_infer, like_batch, lowering::Draw{unit_uniform}, 0, onnx_rules::draw),
+                 complex_rules::uniform_parts));
+  table.add(
+      with_parts(random_row("randn_like(x: tensor, *, dtype: dtype? = none, device: device? = none)",
+                            "`randn` with the type and shape of `x`.", ">>> randn_like(zeros(2)).shape\n(2,)",
+                            like_infer, like_batch, lowering::Draw{unit_normal}, 0, onnx_rules::draw),
+                 complex_rules::normal_parts));
   table.add(random_row("uniform(x: tensor, low: float = 0, high: float = 1)",
                        "Numbers drawn evenly from `low` to before `high`, with the type and shape of `x`; "
                        "`uniform_` fills `x`.",
@@ -276,6 +294,11 @@ void add_discrete(OpTable& table) {
                  "1 with probability `p`, else 0, with the type and shape of `x`; `bernoulli_` fills `x`.",
                  ">>> zeros(2).bernoulli_(1.0).tolist()\n[1.0, 1.0]", bernoulli_p_infer, like_batch,
                  lowering::Draw{given_bernoulli}, kInplace, onnx_rules::draw));
+  table.add(
+      random_row("poisson(x: tensor)",
+                 "Numbers of events from Poisson distributions with the rates that the elements of `x` are.",
+                 ">>> poisson(tensor([0.0])).tolist()\n[0.0]", float_like_infer, like_batch, Lowering::Create,
+                 0, OnnxRule::none("no operator of ONNX draws numbers of events"), kDraws | kMayFail));
   table.add(random_row("multinomial(x: tensor, num_samples: int, replacement: bool = false)",
                        "Indices drawn with the weights in the last dimension.",
                        ">>> multinomial(tensor([0.0, 3.0]), 1).tolist()\n[1]", multinomial_infer,

@@ -1,6 +1,7 @@
 // Owns the plain reductions: one combination of all elements along some dimensions, in the fixed order.
 #include "tensor/ops/reduce.h"
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 
 #include "tensor/compute.h"
 #include "tensor/ops/reduced.h"
@@ -164,63 +165,64 @@ Tensors decompose_count(const Op&, Inputs in, const Attrs& attrs) {
 const std::string_view kTruth = "its result is true or false";
 
 void add_truth_ops(OpTable& table) {
-  table.add({
-      .signature = Signature::parse("any(x: tensor, dim: dims? = none, keepdim: bool = false)"),
-      .family = "reduce",
-      .documentation =
-          "Whether any element along `dim` (all of them when none) is not zero. A bool; 0 or 1 for u8.",
-      .example = ">>> any(tensor([0, 3, 0])).item()\ntrue",
-      .infer = infer_truth,
-      .decompose = decompose_any,
-      .vjp = Rule<VjpFn>::none(kTruth),
-      .jvp = Rule<JvpFn>::none(kTruth),
-      .batch = ops::batch_reduced_dims,
-      .lowering = Lowering::Reduce,
-  });
-  table.add({
-      .signature = Signature::parse("all(x: tensor, dim: dims? = none, keepdim: bool = false)"),
-      .family = "reduce",
-      .documentation = "Whether every element along `dim` (all of them when none) is not zero; true of no "
-                       "elements. A bool; 0 or 1 for u8.",
-      .example = ">>> all(tensor([[1, 2], [0, 4]]), dim=1).tolist()\n[true, false]",
-      .infer = infer_truth,
-      .decompose = decompose_all,
-      .vjp = Rule<VjpFn>::none(kTruth),
-      .jvp = Rule<JvpFn>::none(kTruth),
-      .batch = ops::batch_reduced_dims,
-      .lowering = Lowering::Reduce,
-  });
-  table.add({
-      .signature = Signature::parse("count_nonzero(x: tensor, dim: dims? = none, keepdim: bool = false)"),
-      .family = "reduce",
-      .documentation =
-          "The number of elements along `dim` (all of them when none) that are not zero, as i64.",
-      .example = ">>> count_nonzero(tensor([0, 3, 0, -1])).item()\n2",
-      .infer = infer_count,
-      .decompose = decompose_count,
-      .vjp = Rule<VjpFn>::none("its result is a count"),
-      .jvp = Rule<JvpFn>::none("its result is a count"),
-      .batch = ops::batch_reduced_dims,
-      .lowering = Lowering::Reduce,
-  });
+  table.add(
+      {.signature = Signature::parse("any(x: tensor, dim: dims? = none, keepdim: bool = false)"),
+       .family = "reduce",
+       .documentation =
+           "Whether any element along `dim` (all of them when none) is not zero. A bool; 0 or 1 for u8.",
+       .example = ">>> any(tensor([0, 3, 0])).item()\ntrue",
+       .infer = infer_truth,
+       .decompose = decompose_any,
+       .vjp = Rule<VjpFn>::none(kTruth),
+       .jvp = Rule<JvpFn>::none(kTruth),
+       .batch = ops::batch_reduced_dims,
+       .lowering = Lowering::Reduce,
+       .complex = complex_rules::of_truth});
+  table.add({.signature = Signature::parse("all(x: tensor, dim: dims? = none, keepdim: bool = false)"),
+             .family = "reduce",
+             .documentation =
+                 "Whether every element along `dim` (all of them when none) is not zero; true of no "
+                 "elements. A bool; 0 or 1 for u8.",
+             .example = ">>> all(tensor([[1, 2], [0, 4]]), dim=1).tolist()\n[true, false]",
+             .infer = infer_truth,
+             .decompose = decompose_all,
+             .vjp = Rule<VjpFn>::none(kTruth),
+             .jvp = Rule<JvpFn>::none(kTruth),
+             .batch = ops::batch_reduced_dims,
+             .lowering = Lowering::Reduce,
+             .complex = complex_rules::of_truth});
+  table.add(
+      {.signature = Signature::parse("count_nonzero(x: tensor, dim: dims? = none, keepdim: bool = false)"),
+       .family = "reduce",
+       .documentation =
+           "The number of elements along `dim` (all of them when none) that are not zero, as i64.",
+       .example = ">>> count_nonzero(tensor([0, 3, 0, -1])).item()\n2",
+       .infer = infer_count,
+       .decompose = decompose_count,
+       .vjp = Rule<VjpFn>::none("its result is a count"),
+       .jvp = Rule<JvpFn>::none("its result is a count"),
+       .batch = ops::batch_reduced_dims,
+       .lowering = Lowering::Reduce,
+       .complex = complex_rules::of_truth});
 }
 
 void add_total_ops(OpTable& table) {
-  table.add({
-      .signature = Signature::parse(
-          "sum(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
-      .family = "reduce",
-      .documentation =
-          "The sum along `dim` (of all elements when none). Bools and integers add up as i64, halves in "
-          "f32. The order of additions is fixed: the same bits on any layout and number of threads.",
-      .example = ">>> sum(tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()\n[4.0, 6.0]",
-      .infer = infer_total,
-      .vjp = sum_vjp,
-      .jvp = ops::linear_jvp,
-      .batch = ops::batch_reduced_dims,
-      .lowering = lowering::Reduce{Combine::Sum},
-      .onnx = onnx_rules::sum,
-  });
+  table.add(
+      {.signature = Signature::parse(
+           "sum(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
+       .family = "reduce",
+       .documentation =
+           "The sum along `dim` (of all elements when none). Bools and integers add up as i64, halves in "
+           "f32. The order of additions is fixed: the same bits on any layout and number of threads.",
+       .example = ">>> sum(tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0).tolist()\n[4.0, 6.0]",
+       .infer = infer_total,
+       .vjp = sum_vjp,
+       .jvp = ops::linear_jvp,
+       .batch = ops::batch_reduced_dims,
+       .lowering = lowering::Reduce{Combine::Sum},
+       .traits = kFullPrecision,
+       .onnx = onnx_rules::sum,
+       .complex = ComplexRule::PartByPart});
   table.add({
       .signature = Signature::parse(
           "mean(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
@@ -233,23 +235,25 @@ void add_total_ops(OpTable& table) {
       .jvp = ops::linear_jvp,
       .batch = ops::batch_reduced_dims,
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
+      .complex = ComplexRule::PartByPart,
       .dtypes_note = {"integers: give a float dtype=, or convert first"},
   });
-  table.add({
-      .signature = Signature::parse(
-          "prod(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
-      .family = "reduce",
-      .documentation =
-          "The product along `dim` (of all elements when none). Bools and integers multiply as i64.",
-      .example = ">>> prod(tensor([1, 2, 3, 4])).item()\n24",
-      .infer = infer_total,
-      .vjp = prod_vjp,
-      .jvp = prod_jvp,
-      .batch = ops::batch_reduced_dims,
-      .saves = saves_input(0),
-      .lowering = lowering::Reduce{Combine::Prod},
-      .onnx = onnx_rules::prod,
-  });
+  table.add({.signature = Signature::parse(
+                 "prod(x: tensor, dim: dims? = none, keepdim: bool = false, *, dtype: dtype? = none)"),
+             .family = "reduce",
+             .documentation =
+                 "The product along `dim` (of all elements when none). Bools and integers multiply as i64.",
+             .example = ">>> prod(tensor([1, 2, 3, 4])).item()\n24",
+             .infer = infer_total,
+             .vjp = prod_vjp,
+             .jvp = prod_jvp,
+             .batch = ops::batch_reduced_dims,
+             .saves = saves_input(0),
+             .lowering = lowering::Reduce{Combine::Prod},
+             .traits = kFullPrecision,
+             .onnx = onnx_rules::prod,
+             .complex = complex_rules::prod});
 }
 
 template <Combine kCombine>
@@ -272,7 +276,7 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
 
 }  // namespace
 
-DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_float(x) ? x : DType::I64); }
+DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_differentiable(x) ? x : DType::I64); }
 
 std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
   return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};

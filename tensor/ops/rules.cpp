@@ -112,7 +112,15 @@ bool fits(const Tensor& number, DType dtype) {
 }  // namespace
 
 void check_fits(const Tensor& value, DType dtype, std::string_view op, int operand) {
-  if (!value || !value.is_number() || dtype == DType::Bool || fits(value, dtype)) return;
+  if (!value || !value.is_number() || dtype == DType::Bool) return;
+  if (is_complex(value.dtype())) {
+    const Complex<double> parts = value.item_complex();
+    check_fits(Tensor::number(parts.real), part_of(dtype), op, operand);
+    check_fits(Tensor::number(parts.imaginary), part_of(dtype), op, operand);
+    return;
+  }
+  dtype = part_of(dtype);
+  if (fits(value, dtype)) return;
   const std::vector<int> operands = operand < 0 ? std::vector<int>{} : std::vector<int>{operand};
   const std::string text =
       is_float(value.dtype()) ? fmt::format("{}", value.item_float()) : fmt::format("{}", value.item_int());

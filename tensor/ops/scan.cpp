@@ -1,6 +1,7 @@
 // Owns running sums and products: one after the other along a dimension, floats below f64 carried in f64.
 #include "tensor/levels/wrapper.h"
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/reduce.h"
 #include "tensor/ops/reduced.h"
 
@@ -102,33 +103,31 @@ Tensors cumprod_jvp(const JvpArgs& args) {
 }  // namespace
 
 void add_scan_ops(OpTable& table) {
-  table.add({
-      .signature = Signature::parse("cumsum(x: tensor, dim: index, *, dtype: dtype? = none)"),
-      .family = "reduce",
-      .documentation = "Running sums along `dim`. Bools and integers add up as i64.",
-      .example = ">>> cumsum(tensor([1, 2, 3]), dim=0).tolist()\n[1, 3, 6]",
-      .infer = infer_scan,
-      .vjp = cumsum_vjp,
-      .jvp = ops::linear_jvp,
-      .batch = ops::batch_index,
-      .lowering = Lowering::Library,
-      .traits = kInplace,
-      .onnx = onnx_rules::cumsum,
-  });
-  table.add({
-      .signature = Signature::parse("cumprod(x: tensor, dim: index, *, dtype: dtype? = none)"),
-      .family = "reduce",
-      .documentation = "Running products along `dim`. Bools and integers multiply as i64.",
-      .example = ">>> cumprod(tensor([1, 2, 3, 4]), dim=0).tolist()\n[1, 2, 6, 24]",
-      .infer = infer_scan,
-      .vjp = cumprod_vjp,
-      .jvp = cumprod_jvp,
-      .batch = ops::batch_index,
-      .saves = saves_input(0),
-      .lowering = Lowering::Library,
-      .traits = kInplace,
-      .onnx = onnx_rules::cumprod,
-  });
+  table.add({.signature = Signature::parse("cumsum(x: tensor, dim: index, *, dtype: dtype? = none)"),
+             .family = "reduce",
+             .documentation = "Running sums along `dim`. Bools and integers add up as i64.",
+             .example = ">>> cumsum(tensor([1, 2, 3]), dim=0).tolist()\n[1, 3, 6]",
+             .infer = infer_scan,
+             .vjp = cumsum_vjp,
+             .jvp = ops::linear_jvp,
+             .batch = ops::batch_index,
+             .lowering = Lowering::Library,
+             .traits = kInplace | kFullPrecision,
+             .onnx = onnx_rules::cumsum,
+             .complex = ComplexRule::PartByPart});
+  table.add({.signature = Signature::parse("cumprod(x: tensor, dim: index, *, dtype: dtype? = none)"),
+             .family = "reduce",
+             .documentation = "Running products along `dim`. Bools and integers multiply as i64.",
+             .example = ">>> cumprod(tensor([1, 2, 3, 4]), dim=0).tolist()\n[1, 2, 6, 24]",
+             .infer = infer_scan,
+             .vjp = cumprod_vjp,
+             .jvp = cumprod_jvp,
+             .batch = ops::batch_index,
+             .saves = saves_input(0),
+             .lowering = Lowering::Library,
+             .traits = kInplace | kFullPrecision,
+             .onnx = onnx_rules::cumprod,
+             .complex = complex_rules::cumprod});
 }
 
 }  // namespace kiln

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
 
@@ -222,7 +223,8 @@ Op form_row(std::string_view signature, std::string_view documentation, std::str
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
           .traits = kInplace,
-          .effects = kMayFail};
+          .effects = kMayFail,
+          .complex = complex_rules::moves_beside(1U << 1)};
 }
 
 }  // namespace
@@ -247,7 +249,8 @@ void add_scatter_reduce_ops(OpTable& table) {
        .lowering = Lowering::Scatter,
        .traits = kInplace,
        .effects = kMayFail,
-       .onnx = onnx_rules::scatter_reduce});
+       .onnx = onnx_rules::scatter_reduce,
+       .complex = ComplexRule::none("of complex numbers there is scatter_add")});
   table.add(form_row(
       "scatter.value(x: tensor, dim: index, index: tensor, *, value: number)",
       "`scatter` of one number, by name.",

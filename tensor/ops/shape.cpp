@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/shape.h"
 #include "tensor/ops/view_layout.h"
@@ -339,7 +340,8 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
           .vjp = Rule<VjpFn>::none(kComposite),
           .jvp = Rule<JvpFn>::none(kComposite),
           .batch = Rule<BatchFn>::none(kComposite),
-          .onnx = onnx};
+          .onnx = onnx,
+          .complex = ComplexRule::Moves};
 }
 
 void add_copying(OpTable& table) {
@@ -354,7 +356,8 @@ void add_copying(OpTable& table) {
              .lowering = Lowering::Pointwise,
              .identity = {Identity::Kind::CastBack},
              .traits = kCheapToRecompute,
-             .onnx = onnx_rules::cast});
+             .onnx = onnx_rules::cast,
+             .complex = complex_rules::cast});
   table.add(
       {.signature = Signature::parse("clone(x: tensor)"),
        .family = kFamily,
@@ -367,7 +370,8 @@ void add_copying(OpTable& table) {
        .lowering = Lowering::Pointwise,
        .identity = {Identity::Kind::FirstOperand},
        .traits = kCheapToRecompute,
-       .onnx = onnx_rules::identity});
+       .onnx = onnx_rules::identity,
+       .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("transfer(x: tensor, device: device)"),
              .family = kFamily,
              .documentation = "The elements on that device: what `to` does between two devices.",
@@ -377,7 +381,8 @@ void add_copying(OpTable& table) {
              .jvp = rules::jvp_linear,
              .batch = rules::batch_through,
              .lowering = Lowering::Library,
-             .onnx = onnx_rules::identity});
+             .onnx = onnx_rules::identity,
+             .complex = ComplexRule::Moves});
   table.add(
       composite_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
                     "`x` with another dtype or on another device; `x` itself when nothing changes.",
@@ -403,7 +408,8 @@ void add_joining(OpTable& table) {
              .lowering = lowering::Gather{},
              .identity = {Identity::Kind::OnlyPiece},
              .traits = kCheapToRecompute,
-             .onnx = onnx_rules::cat});
+             .onnx = onnx_rules::cat,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("stack(tensors: tensors, dim: index = 0)"),
              .family = kFamily,
              .documentation = "Tensors of one shape side by side along a new dimension.",
@@ -414,7 +420,8 @@ void add_joining(OpTable& table) {
              .batch = stack_batch,
              .lowering = lowering::Gather{},
              .traits = kCheapToRecompute,
-             .onnx = onnx_rules::stack});
+             .onnx = onnx_rules::stack,
+             .complex = ComplexRule::Moves});
 }
 
 void add_repeating(OpTable& table) {
@@ -428,7 +435,8 @@ void add_repeating(OpTable& table) {
              .batch = flip_batch,
              .lowering = lowering::Gather{},
              .traits = kCheapToRecompute,
-             .onnx = onnx_rules::flip});
+             .onnx = onnx_rules::flip,
+             .complex = ComplexRule::PartByPart});
   table.add(composite_row(
       "roll(x: tensor, shifts: dims, dims: dims? = none)",
       "A copy moved along `dims`, what leaves at one end coming in at the other; without dims, the flat "

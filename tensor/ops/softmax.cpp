@@ -158,6 +158,7 @@ void add_softmax_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
       .onnx = onnx_rules::softmax,
   });
   table.add({
@@ -173,6 +174,7 @@ void add_softmax_ops(OpTable& table) {
       .batch = ops::batch_index,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
       .onnx = onnx_rules::softmax,
   });
   table.add({
@@ -189,6 +191,7 @@ void add_softmax_ops(OpTable& table) {
       .batch = causal_batch,
       .saves = saves_output(0),
       .lowering = Lowering::Composite,
+      .traits = kFullPrecision,
   });
   table.add(backward_row("softmax_backward(grad: tensor, y: tensor, dim: index)",
                          "The gradient of softmax from its result y: (grad - sum(grad * y, dim)) * y.",

@@ -10,6 +10,7 @@
 namespace kiln {
 
 void add_view_piece_ops(OpTable& table);
+void add_view_dtype_ops(OpTable& table);
 
 namespace {
 
@@ -247,7 +248,8 @@ void add_reshaping(OpTable& table) {
              .batch = view_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits,
-             .onnx = onnx_rules::reshape});
+             .onnx = onnx_rules::reshape,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("reshape(x: tensor, shape: ints)"),
              .family = kFamily,
              .documentation =
@@ -259,7 +261,8 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = onnx_rules::reshape});
+             .onnx = onnx_rules::reshape,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("flatten(x: tensor, start_dim: index = 0, end_dim: index = -1)"),
              .family = kFamily,
              .documentation = "Joins the dimensions from `start_dim` to `end_dim` into one.",
@@ -269,7 +272,8 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = onnx_rules::reshape});
+             .onnx = onnx_rules::reshape,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unflatten(x: tensor, dim: index, sizes: ints)"),
              .family = kFamily,
              .documentation = "A view with dimension `dim` taken apart into `sizes`, one of which may be -1.",
@@ -279,7 +283,8 @@ void add_reshaping(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = onnx_rules::reshape});
+             .onnx = onnx_rules::reshape,
+             .complex = ComplexRule::Moves});
 }
 
 void add_reordering(OpTable& table) {
@@ -295,7 +300,8 @@ void add_reordering(OpTable& table) {
              .batch = permute_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits,
-             .onnx = onnx_rules::permute});
+             .onnx = onnx_rules::permute,
+             .complex = ComplexRule::Moves});
   table.add(
       {.signature = Signature::parse("transpose(x: tensor, dim0: index, dim1: index)"),
        .family = kFamily,
@@ -309,7 +315,8 @@ void add_reordering(OpTable& table) {
        .batch = transpose_batch,
        .lowering = Lowering::View,
        .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-       .onnx = onnx_rules::transpose});
+       .onnx = onnx_rules::transpose,
+       .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("t(x: tensor)"),
              .family = kFamily,
              .documentation =
@@ -323,7 +330,8 @@ void add_reordering(OpTable& table) {
              .batch = t_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-             .onnx = onnx_rules::transpose});
+             .onnx = onnx_rules::transpose,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("movedim(x: tensor, source: dims, destination: dims)"),
              .family = kFamily,
              .documentation = "A view with dimensions moved to other places; the others keep their order.",
@@ -332,7 +340,8 @@ void add_reordering(OpTable& table) {
              .decompose = movedim_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = ComplexRule::Moves});
 }
 
 void add_expanding(OpTable& table) {
@@ -350,7 +359,8 @@ void add_expanding(OpTable& table) {
              .batch = expand_batch,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = onnx_rules::expand});
+             .onnx = onnx_rules::expand,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("broadcast_to(x: tensor, size: ints)"),
              .family = kFamily,
              .documentation = "A view broadcast to `size`; the same as `expand`.",
@@ -360,7 +370,8 @@ void add_expanding(OpTable& table) {
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
              .batch = Rule<BatchFn>::none(kComposite),
-             .onnx = onnx_rules::expand});
+             .onnx = onnx_rules::expand,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("expand_as(x: tensor, other: tensor)"),
              .family = kFamily,
              .documentation = "A view expanded to the shape of `other`.",
@@ -369,7 +380,8 @@ void add_expanding(OpTable& table) {
              .decompose = expand_as_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("view_as(x: tensor, other: tensor)"),
              .family = kFamily,
              .documentation = "A view in the shape of `other`.",
@@ -378,7 +390,8 @@ void add_expanding(OpTable& table) {
              .decompose = view_as_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = ComplexRule::Moves});
 }
 
 void add_squeezing(OpTable& table) {
@@ -394,7 +407,8 @@ void add_squeezing(OpTable& table) {
              .batch = squeeze_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-             .onnx = onnx_rules::squeeze});
+             .onnx = onnx_rules::squeeze,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unsqueeze(x: tensor, dim: index)"),
              .family = kFamily,
              .documentation = "A view with a new dimension of size 1 at `dim`.",
@@ -407,7 +421,8 @@ void add_squeezing(OpTable& table) {
              .batch = unsqueeze_batch,
              .lowering = Lowering::View,
              .traits = kWholeViewTraits | kInplace | kMetadataWrite,
-             .onnx = onnx_rules::unsqueeze});
+             .onnx = onnx_rules::unsqueeze,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("detach(x: tensor)"),
              .family = kFamily,
              .documentation = "A view that shares memory with `x` but not its history: gradients stop here.",
@@ -420,7 +435,8 @@ void add_squeezing(OpTable& table) {
              .batch = rules::batch_through,
              .lowering = Lowering::View,
              .traits = kViewTraits | kStopsGradient,
-             .onnx = onnx_rules::identity});
+             .onnx = onnx_rules::identity,
+             .complex = ComplexRule::Moves});
 }
 
 }  // namespace
@@ -431,6 +447,7 @@ void add_view_ops(OpTable& table) {
   add_expanding(table);
   add_squeezing(table);
   add_view_piece_ops(table);
+  add_view_dtype_ops(table);
 }
 
 namespace ops {

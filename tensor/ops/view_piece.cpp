@@ -230,7 +230,8 @@ void add_slicing(OpTable& table) {
              .batch = batch_along_dim,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = onnx_rules::slice});
+             .onnx = onnx_rules::slice,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("narrow(x: tensor, dim: index, start: int, length: int)"),
              .family = kFamily,
              .documentation = "A view of `length` indices from `start` on along `dim`.",
@@ -239,7 +240,8 @@ void add_slicing(OpTable& table) {
              .decompose = narrow_body,
              .vjp = Rule<VjpFn>::none(kComposite),
              .jvp = Rule<JvpFn>::none(kComposite),
-             .batch = Rule<BatchFn>::none(kComposite)});
+             .batch = Rule<BatchFn>::none(kComposite),
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("select(x: tensor, dim: index, index: int)"),
              .family = kFamily,
              .documentation = "A view of one index along `dim`, without that dimension: `x[index]`.",
@@ -252,7 +254,8 @@ void add_slicing(OpTable& table) {
              .batch = batch_along_dim,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = onnx_rules::select});
+             .onnx = onnx_rules::select,
+             .complex = ComplexRule::Moves});
   table.add({.signature =
                  Signature::parse("diagonal(x: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)"),
              .family = kFamily,
@@ -268,7 +271,8 @@ void add_slicing(OpTable& table) {
              .batch = diagonal_batch,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = onnx_rules::diagonal});
+             .onnx = onnx_rules::diagonal,
+             .complex = ComplexRule::Moves});
 }
 
 void add_splitting(OpTable& table) {
@@ -287,7 +291,8 @@ void add_splitting(OpTable& table) {
              .lowering = Lowering::View,
              .traits = kViewTraits,
              .outputs = kVariadic,
-             .onnx = onnx_rules::split});
+             .onnx = onnx_rules::split,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("chunk(x: tensor, chunks: int, dim: index = 0)"),
              .family = kFamily,
              .documentation =
@@ -302,7 +307,8 @@ void add_splitting(OpTable& table) {
              .lowering = Lowering::View,
              .traits = kViewTraits,
              .outputs = kVariadic,
-             .onnx = onnx_rules::split});
+             .onnx = onnx_rules::split,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unbind(x: tensor, dim: index = 0)"),
              .family = kFamily,
              .documentation = "Views of every index along `dim`, without that dimension.",
@@ -316,7 +322,8 @@ void add_splitting(OpTable& table) {
              .lowering = Lowering::View,
              .traits = kViewTraits,
              .outputs = kVariadic,
-             .onnx = onnx_rules::unbind});
+             .onnx = onnx_rules::unbind,
+             .complex = ComplexRule::Moves});
 }
 
 void add_windows(OpTable& table) {
@@ -337,7 +344,8 @@ void add_windows(OpTable& table) {
              .saves = saves_input(0),
              .lowering = Lowering::View,
              .traits = kViewTraits | kInplace | kMetadataWrite | kCountsPlaces,
-             .onnx = onnx_rules::as_strided});
+             .onnx = onnx_rules::as_strided,
+             .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unfold(x: tensor, dimension: index, size: int, step: int)"),
              .family = kFamily,
              .documentation =
@@ -352,7 +360,8 @@ void add_windows(OpTable& table) {
              .batch = unfold_batch,
              .lowering = Lowering::View,
              .traits = kViewTraits,
-             .onnx = onnx_rules::unfold});
+             .onnx = onnx_rules::unfold,
+             .complex = ComplexRule::Moves});
 }
 
 }  // namespace

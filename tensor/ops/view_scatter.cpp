@@ -162,7 +162,8 @@ Op scatter_row(const Op& view, std::string_view signature, std::string_view docu
           .batch = batch,
           .lowering = lowering::Scatter{&view},
           .traits = kCheapToRecompute,
-          .onnx = onnx};
+          .onnx = onnx,
+          .complex = ComplexRule::Moves};
 }
 
 }  // namespace

@@ -28,11 +28,20 @@ OpError not_on_tape(const std::string& function, const std::string& which, const
                  {}, "call requires_grad_() on what to differentiate by, before computing with it");
 }
 
+[[noreturn]] void refuse_complex_start(const std::string& function, const Tensor& output) {
+  throw OpError(
+      ErrorKind::Autograd,
+      function + ": the output is a " + to_string(output.type()) +
+          ", and a gradient by itself starts from a real number",
+      {}, "take its absolute value or a part: z.abs().backward(), or pass a gradient of the same shape");
+}
+
 // The gradient that the walk starts with at an output.
 Tensor seed(const std::string& function, const Tensor& output, const Tensor& given) {
   if (!given) {
     const GradMode off(false);
     const levels::Gathering gathering(*tape::history(output).node);
+    if (is_complex(output.dtype())) refuse_complex_start(function, output);
     if (output.numel() == 1)
       return ops::full(output.sizes(), Tensor::number(1.0), output.dtype(), output.device());
     throw OpError(ErrorKind::Autograd,
@@ -45,7 +54,7 @@ Tensor seed(const std::string& function, const Tensor& output, const Tensor& giv
                                         ", the output a " + to_string(output.type()) +
                                         ": their shapes must be equal");
   }
-  if (!is_float(given.dtype())) {
+  if (!is_differentiable(given.dtype())) {
     throw OpError(ErrorKind::DType,
                   function + ": the gradient is a " + to_string(given.type()) + ", and gradients are floats");
   }
@@ -53,10 +62,11 @@ Tensor seed(const std::string& function, const Tensor& output, const Tensor& giv
 }
 
 void check_float(const Tensor& x) {
-  if (is_float(x.dtype())) return;
-  throw OpError(ErrorKind::Autograd,
-                "requires_grad: a " + to_string(x.type()) + " cannot require grad, only floats can", {0},
-                "convert it first: x.to(f32)");
+  if (is_differentiable(x.dtype())) return;
+  throw OpError(
+      ErrorKind::Autograd,
+      "requires_grad: a " + to_string(x.type()) + " cannot require grad, only floats and complex numbers can",
+      {0}, "convert it first: x.to(f32)");
 }
 
 // Gradients of a tensor are recorded by its own level, which must be the one that is running.

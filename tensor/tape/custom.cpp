@@ -68,7 +68,7 @@ void record_custom(Inputs inputs, Inputs outputs, std::unique_ptr<CustomDerivati
     const bool written = output && std::any_of(inputs.begin(), inputs.end(), is_input);
     made->note_output(output && !written && shares_memory(inputs, output));
     if (!output) continue;
-    const bool differentiable = is_float(output.dtype()) && (constant.empty() || !constant[i]);
+    const bool differentiable = is_differentiable(output.dtype()) && (constant.empty() || !constant[i]);
     const Edge edge = differentiable ? Edge{node, i} : Edge{};
     if (written) {
       replace_history(output, edge);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tensor/autocast.h"
 #include "tensor/functions.h"
 #include "tensor/levels/level.h"
 #include "tensor/parallel.h"
@@ -303,7 +304,8 @@ class Engine {
     if (node.wants_zeros()) {
       const levels::Gathering gathering(node);
       for (std::size_t i = 0; i < grads.size(); ++i) {
-        if (!grads[i] && is_float(node.output_types[i].dtype)) grads[i] = zeros_of(node.output_types[i]);
+        if (!grads[i] && is_differentiable(node.output_types[i].dtype))
+          grads[i] = zeros_of(node.output_types[i]);
       }
     }
     for (const Tensor& each : grads) {
@@ -385,6 +387,7 @@ class Engine {
 
 std::vector<Tensor> run(const Walk& walk) {
   const BackwardSpan span;
+  const autocast::Off off;
   return Engine(walk).run();
 }
 

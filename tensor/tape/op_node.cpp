@@ -121,7 +121,8 @@ Tensors OpNode::backward(Inputs grads, std::span<const bool> needs) {
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
     if (!has_bit(saves_.outputs, i)) continue;
     outputs[i] = saved_[kept++].unpack(output_types[i]);
-    if (recording && is_float(outputs[i].dtype())) start_history(outputs[i], Edge{Ref<Node>(this), i});
+    if (recording && is_differentiable(outputs[i].dtype()))
+      start_history(outputs[i], Edge{Ref<Node>(this), i});
   }
   return op_->vjp.fn({*op_, attrs_, inputs, outputs, input_types_, output_types, grads, needs});
 }

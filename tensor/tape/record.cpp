@@ -37,14 +37,14 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
 void record(const Op& op, Inputs inputs, const Attrs& attrs, Inputs outputs) {
   if (op.has(kStopsGradient)) return;
   bool any_float = false;
-  for (const Tensor& output : outputs) any_float |= is_float(output.dtype());
+  for (const Tensor& output : outputs) any_float |= is_differentiable(output.dtype());
   if (!any_float) return;
   auto* made = new OpNode(op, inputs, attrs);
   auto node = Ref<Node>::made(made);
   made->set_outputs(outputs);
   if (outputs.size() == 1) return start_history(outputs[0], Edge{std::move(node), 0});
   for (std::uint32_t i = 0; i < outputs.size(); ++i) {
-    if (is_float(outputs[i].dtype())) start_history(outputs[i], Edge{node, i});
+    if (is_differentiable(outputs[i].dtype())) start_history(outputs[i], Edge{node, i});
   }
 }
 

@@ -43,7 +43,7 @@ Tensor write_by_value(const Op& op, Inputs inputs, const Attrs& attrs) {
   SmallVector<Tensor, 3> operands(inputs.begin(), inputs.end());
   if (!fills_its_buffer(target)) operands[0] = compact(target);
   const Tensor value = kiln::bind(op, operands, attrs)[0];
-  const Edge edge = is_float(target.dtype()) ? history(value) : Edge{};
+  const Edge edge = is_differentiable(target.dtype()) ? history(value) : Edge{};
   store(target, value);
   replace_history(target, edge);
   return target;
@@ -90,7 +90,7 @@ Tensor write(const Op& op, Inputs inputs, const Attrs& attrs, const TensorType& 
   const Tensor& target = inputs[0];
   const bool keeps_output = op.saves.outputs != 0;
   // Integers have no history, whatever is written into them.
-  const bool apart = !is_float(target.dtype()) || !op.vjp || result.dtype != target.dtype() ||
+  const bool apart = !is_differentiable(target.dtype()) || !op.vjp || result.dtype != target.dtype() ||
                      OpNode::keeps_input(op, inputs, 0);
   return apart ? write_by_value(op, inputs, attrs) : write_directly(op, inputs, attrs, keeps_output);
 }

@@ -43,6 +43,11 @@ Tensors write_gradients(const ViewPath& path, const Tensor& grad, std::span<cons
 
 WriteNode::WriteNode(const Tensor& view, const Tensor& base, const Edge& written)
     : Node(next_sequence()), path_(view) {
+  if (path_.counts_places() && path_.steps().change_dtype()) {
+    throw OpError(ErrorKind::Autograd,
+                  "a write through as_strided and a view of another dtype, such as real, has no gradient",
+                  {0}, "write to a copy: x.clone()");
+  }
   edges.push_back(path_.steps().show_all() ? Edge{} : history(base));
   edges.push_back(written);
   output_types.push_back(base.type());

@@ -8,16 +8,16 @@
 namespace kiln::testing {
 
 void LoopWriter::write() {
-  is_reckless_ = random_.chance(35);
+  is_reckless_ = random_.chance(for_gradients_ ? 5 : 35);
   world();
   for (int k = 1 + random_.below(2); k > 0; --k) function();
   calls();
-  if (random_.chance(40)) top_loop();
+  if (!for_gradients_ && random_.chance(40)) top_loop();
 }
 
 void LoopWriter::function() {
-  is_integer_ = random_.chance(30);
-  is_plain_ = random_.chance(40);
+  is_integer_ = !for_gradients_ && random_.chance(30);
+  is_plain_ = random_.chance(for_gradients_ ? 20 : 40);
   Callable f{fresh("f"), {{"a", Kind::Matrix, "n", "m"}, {"v", Kind::Vector, "n"}}, is_integer_};
   const std::vector<Local> others{{"b", Kind::Matrix, "n", "m"},
                                   {"c", Kind::Matrix, "n", "n"},
@@ -36,7 +36,7 @@ void LoopWriter::function() {
   leaves_.clear();
   in_function_ = true;
   line(made.body, "(n, m) = a.shape");
-  if (!is_integer_ && random_.chance(25)) record_gradients(made.body, f.parameters);
+  if (!is_integer_ && random_.chance(for_gradients_ ? 100 : 25)) record_gradients(made.body, f.parameters);
   begin_locals(made.body);
   for (int k = random_.chance(30) ? 2 : 1; k > 0; --k) {
     if (random_.chance(30)) statement(made.body, 0);
@@ -90,23 +90,29 @@ void LoopWriter::begin_locals(Block& block) {
 }
 
 void LoopWriter::end_function(Block& block) {
-  if (!leaves_.empty()) {
-    std::string all;
-    for (const std::string& each : leaves_) all += (all.empty() ? "" : ", ") + each;
-    line(block,
-         fmt::format("loss = {}", pick({"(a * a).sum() + v.sum()", "a.sum() + x.sum() + acc",
-                                        "(v * x).sum() + acc * 2", "a.square().mean() + y.sum() + s"})));
-    if (random_.chance(50)) {
-      line(block, "loss.backward()");
-      line(block, fmt::format("return loss.detach(), [t.grad for t in [{}]]", all));
-    } else {
-      line(block, fmt::format("return loss.detach(), grads(loss, [{}], allow_unused=true)", all));
-    }
-    return;
-  }
+  if (!leaves_.empty()) return end_with_gradients(block);
   line(block, "print(k, h, s, flag, len(z))");
   line(block,
        "return " + pick({"a, v, x, y, acc", "acc, s, k, z", "(a, x, cell, flag)", "x, y, z, k, h, s"}));
+}
+
+void LoopWriter::end_with_gradients(Block& block) {
+  std::string all;
+  for (const std::string& each : leaves_) all += (all.empty() ? "" : ", ") + each;
+  std::vector<std::string> losses{"(a * a).sum() + v.sum()", "a.sum() + x.sum() + acc",
+                                  "(v * x).sum() + acc * 2", "a.square().mean() + y.sum() + s"};
+  if (for_gradients_) {
+    losses.insert(losses.end(),
+                  {"x.sum()", "acc * 1.0", "(x * y).sum()", "(y * leaf_v).sum() + (x * v).sum()",
+                   "(a * leaf_a).sum() + acc * acc", "(x * x).sum() + (a * a).sum() * 0.5"});
+  }
+  line(block, "loss = " + pick(losses));
+  if (random_.chance(50)) {
+    line(block, "loss.backward()");
+    line(block, fmt::format("return loss.detach(), [t.grad for t in [{}]]", all));
+  } else {
+    line(block, fmt::format("return loss.detach(), grads(loss, [{}], allow_unused=true)", all));
+  }
 }
 
 // ---- Calls ----

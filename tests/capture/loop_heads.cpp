@@ -138,6 +138,7 @@ Statement LoopWriter::while_head(Block& block) {
 }
 
 // Conditions on floats, bools and elements, with what brings them to an end in the line of the head.
+// Iterations are given a copy of it, since a loop whose condition they change may not end.
 Statement LoopWriter::while_on_values(Block& block) {
   const std::string t = fresh("t"), at = fresh("at");
   const auto begun = [&](const char* name, const std::string& begin, std::string head) {
@@ -145,26 +146,34 @@ Statement LoopWriter::while_on_values(Block& block) {
     line(block, begin);
     return Statement{std::move(head), {}, "}", true};
   };
+  const auto given = [&](const char* name, const std::string& begin, const std::string& head, Kind kind,
+                         const char* copy) {
+    const std::string own = fresh("u");
+    declare(own, kind);
+    return begun(name, begin, fmt::format("{}; {} = {}{}", head, own, t, copy));
+  };
   switch (random_.below(6)) {
     case 0:
-      declare(t, Kind::Element);
-      return begun("while on an element", t + (is_integer_ ? " = tensor(0)" : " = tensor(0.0)"),
-                   fmt::format("while {0} < {1} {{ {0} = {0} + 1", t, pick({"5", "n", "8.5"})));
+      return given("while on an element", t + (is_integer_ ? " = tensor(0)" : " = tensor(0.0)"),
+                   fmt::format("while {0} < {1} {{ {0} = {0} + 1", t, pick({"5", "n", "8.5"})), Kind::Element,
+                   " * 1");
     case 1:
       return begun("while on item()", t + " = zeros(2)",
                    fmt::format("while {0}[1].item() < {1} {{ {0}[1] += 1", t, pick({"5", "m"})));
     case 2:
-      declare(t, Kind::Element);
-      return begun("while on int of an element", t + " = tensor(1)",
-                   fmt::format("while int({0}) < {1} {{ {0} += 2", t, pick({"9", "2 * n"})));
-    case 3:
-      if (!is_integer_) declare(t, Kind::Float);
-      return begun("while on a float", t + " = 8.0",
-                   fmt::format("while {0} > {1} {{ {0} *= {2}", t, pick({"0.1", "1"}), pick({"0.5", "0.7"})));
+      return given("while on int of an element", t + " = tensor(1)",
+                   fmt::format("while int({0}) < {1} {{ {0} += 2", t, pick({"9", "2 * n"})), Kind::Element,
+                   " * 1");
+    case 3: {
+      const std::string head =
+          fmt::format("while {0} > {1} {{ {0} *= {2}", t, pick({"0.1", "1"}), pick({"0.5", "0.7"}));
+      if (is_integer_) return begun("while on a float", t + " = 8.0", head);
+      return given("while on a float", t + " = 8.0", head, Kind::Float, "");
+    }
     case 4:
-      declare(t, Kind::Bool);
-      return begun("while on a bool", fmt::format("{} = true; {} = 0", t, at),
-                   fmt::format("while {0} {{ {1} += 1; {0} = {1} < 5 and {2}", t, at, condition(0)));
+      return given("while on a bool", fmt::format("{} = true; {} = 0", t, at),
+                   fmt::format("while {0} {{ {1} += 1; {0} = {1} < 5 and {2}", t, at, condition(0)),
+                   Kind::Bool, "");
     default:
       return begun("while on two conditions", at + " = 0",
                    fmt::format("while {0} < 12 and {1} {{ {0} += 1", at, condition(0)));

@@ -56,8 +56,45 @@ void LoopWriter::plain_statement(Block& block, int depth) {
   }
 }
 
+// What tensors that carry gradients go through.
+void LoopWriter::gradient_statement(Block& block, int depth) {
+  switch (random_.below(20)) {
+    case 0:
+    case 1:
+      return write_element(block);
+    case 2:
+    case 3:
+    case 4:
+      return write_slice(block);
+    case 5:
+      return write_grid(block);
+    case 6:
+    case 7:
+      return change_number(block);
+    case 8:
+    case 9:
+    case 10:
+      return change_vector(block);
+    case 11:
+    case 12:
+      return alias(block);
+    case 13:
+      return call(block);
+    case 14:
+      return leave(block);
+    case 15:
+    case 16:
+      return branch(block, depth);
+    case 17:
+      return use_function(block);
+    default:
+      return depth > 0 && loops_ < 3 ? loop(block, depth - 1) : change_vector(block);
+  }
+}
+
 void LoopWriter::statement(Block& block, int depth) {
   if (is_plain_) return plain_statement(block, depth);
+  if (for_gradients_) return gradient_statement(block, depth);
   switch (random_.below(29)) {
     case 0:
     case 1:

@@ -12,7 +12,9 @@ namespace kiln::testing {
 
 class LoopWriter {
  public:
-  LoopWriter(Random& random, Program& program) : random_(random), program_(program) {}
+  // `for_gradients`: all functions record gradients, and loops have what carries them.
+  LoopWriter(Random& random, Program& program, bool for_gradients = false)
+      : random_(random), program_(program), for_gradients_(for_gradients) {}
   // Definitions, functions with loops in them, calls of these, and loops at the top level.
   void write();
 
@@ -75,6 +77,7 @@ class LoopWriter {
   void statements(Block& block, int count, int depth);
   void statement(Block& block, int depth);
   void plain_statement(Block& block, int depth);
+  void gradient_statement(Block& block, int depth);
   void write_element(Block& block);
   void write_slice(Block& block);
   void write_grid(Block& block);
@@ -115,6 +118,7 @@ class LoopWriter {
   void begin_locals(Block& block);
   void record_gradients(Block& block, const std::vector<Local>& parameters);
   void end_function(Block& block);
+  void end_with_gradients(Block& block);
   std::string dtype_of_call(bool is_integer);
   std::string argument(const Local& parameter, int n, int m, bool is_integer);
   std::string tensor_argument(const Local& parameter, int n, int m, bool is_integer);
@@ -124,6 +128,7 @@ class LoopWriter {
 
   Random& random_;
   Program& program_;
+  const bool for_gradients_;
   int names_ = 0;
   int loops_ = 0;  // around the statement that is written
   bool in_function_ = false;

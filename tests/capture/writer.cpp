@@ -25,7 +25,7 @@ constexpr ThemeRow kThemes[] = {
     {Theme::Custom, "custom", 6},         {Theme::Checkpoints, "checkpoints", 12},
     {Theme::Draws, "draws", 10},          {Theme::Backends, "backends", 8},
     {Theme::Parameters, "parameters", 8}, {Theme::Hot, "hot", 8},
-    {Theme::Forms, "forms", 20},
+    {Theme::Forms, "forms", 20},          {Theme::LoopGradients, "loop_gradients", 10},
 };
 
 const ThemeRow& drawn(Random& random, const std::vector<std::string>& among) {
@@ -68,7 +68,7 @@ Program Writer::write() {
   const std::size_t checked = static_cast<std::size_t>(random_.below(3));
   for (std::size_t k = 0; k < 3; ++k) {
     // Loops become machine code by one backend alone.
-    const bool is_fused = theme_ == Theme::Forms && random_.chance(60);
+    const bool is_fused = theme_ == Theme::LoopGradients || (theme_ == Theme::Forms && random_.chance(60));
     Way way{std::vector{Mode::Compiled, Mode::Wrapped, Mode::Hot}[k],
             is_fused ? "fused" : backends[(first + k) % 3]};
     way.hot_ops = random_.pick(std::vector{12, 12, 5, 30});
@@ -99,6 +99,9 @@ Program Writer::write() {
       break;
     case Theme::Forms:
       LoopWriter(random_, program_).write();
+      break;
+    case Theme::LoopGradients:
+      LoopWriter(random_, program_, true).write();
       break;
     default:
       write_plain();

@@ -50,6 +50,7 @@ enum class Theme : std::uint8_t {
   Parameters,
   Hot,
   Forms,
+  LoopGradients,
 };
 
 struct FunctionInfo {

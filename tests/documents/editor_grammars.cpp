@@ -69,7 +69,8 @@ Json string_rule(const std::string& quote, bool is_formatted) {
 }
 
 constexpr const char* kNumber =
-    "\\b(0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(\\.[0-9][0-9_]*)?([eE][+-]?[0-9]+)?)\\b";
+    "\\b(0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(\\.[0-9][0-9_]*)?([eE][+-]?[0-9]+)?[jJ]?)"
+    "\\b";
 
 Json code_rules() {
   return Json::array(
@@ -111,7 +112,7 @@ std::string vim_syntax() {
   text += "syntax keyword kilnType " + joined(dtype_names(), " ") + "\n";
   text +=
       "syntax match kilnNumber "
-      "'\\v<(0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\\d[0-9_]*(\\.\\d[0-9_]*)?([eE][+-]?\\d+)?)>'\n"
+      "'\\v<(0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\\d[0-9_]*(\\.\\d[0-9_]*)?([eE][+-]?\\d+)?[jJ]?)>'\n"
       "syntax match kilnFunction '\\h\\w*\\ze('\n"
       "syntax match kilnDecorator '@\\h[A-Za-z0-9_.]*'\n"
       "syntax match kilnDefinition '\\v(<(fn|struct|autograd)\\s+)@<=\\h\\w*'\n"

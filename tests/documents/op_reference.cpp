@@ -46,7 +46,8 @@ std::string dtypes_text(const Op& op) {
     return std::count_if(dtypes.begin(), dtypes.end(), [=](DType d) { return category(d) == wanted; });
   };
   if (dtypes.empty()) return "";
-  if (dtypes.size() == kRealDTypeCount) return "all";
+  const bool takes_complex = op.complex.kind != ComplexRule::Refused;
+  if (dtypes.size() == kRealDTypeCount) return takes_complex ? "all" : "all but complex";
   std::vector<std::string> parts;
   if (count_of(Category::Bool) == 1) parts.emplace_back("bool");
   constexpr std::pair<Category, int> kWhole[] = {{Category::Integer, 5}, {Category::Float, 4}};
@@ -58,6 +59,7 @@ std::string dtypes_text(const Op& op) {
     for (const DType d : dtypes)
       if (category(d) == kind) parts.emplace_back(name(d));
   }
+  if (takes_complex) parts.emplace_back("complex");
   return joined(parts);
 }
 

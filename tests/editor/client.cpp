@@ -17,7 +17,7 @@ constexpr int kPatience = 60'000;  // milliseconds: sanitizers are slow
 
 }  // namespace
 
-Client::Client(bool initializes, const Json& capabilities) {
+Client::Client(bool initializes, const Json& capabilities, const std::string& folder) {
   std::signal(SIGPIPE, SIG_IGN);
   std::array<int, 2> in{}, out{};
   if (pipe(in.data()) != 0 || pipe(out.data()) != 0) throw std::runtime_error("no pipe");
@@ -34,7 +34,8 @@ Client::Client(bool initializes, const Json& capabilities) {
   to_ = in[1];
   from_ = out[0];
   if (!initializes) return;
-  result("initialize", {{"processId", nullptr}, {"rootUri", nullptr}, {"capabilities", capabilities}});
+  const Json root = folder.empty() ? Json() : Json("file://" + folder);
+  result("initialize", {{"processId", nullptr}, {"rootUri", root}, {"capabilities", capabilities}});
   notify("initialized", Json::object());
 }
 

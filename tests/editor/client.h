@@ -13,8 +13,10 @@ namespace kiln::editor::testing {
 
 class Client {
  public:
-  // Starts the server, and initializes it unless told otherwise.
-  explicit Client(bool initializes = true, const Json& capabilities = Json::object());
+  // Starts the server, and initializes it unless told otherwise: with a folder that is open, where one is
+  // given.
+  explicit Client(bool initializes = true, const Json& capabilities = Json::object(),
+                  const std::string& folder = "");
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

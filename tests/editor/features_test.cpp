@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/editor/client.h"
 
@@ -180,6 +181,75 @@ TEST_CASE("a new name is written wherever the variable is meant", "[editor][feat
   CHECK(client.result("textDocument/prepareRename", at(uri, 6, 2)).at("placeholder") == "h");
 }
 
+// A program of three files: one defines names, one uses them in each way, one takes them from there.
+class Program {
+ public:
+  Program() : folder_(std::filesystem::temp_directory_path() / "kiln_editor_program") {
+    std::filesystem::create_directories(folder_ / "parts");
+    write("parts/layers.kiln", "rate = 0.5\nfn dense(x, w) = x @ w * rate\nfn local(dense) = dense\n");
+    write("model.kiln",
+          "import parts.layers\nimport \"./parts/layers.kiln\" as l\nfrom parts.layers import dense, rate as "
+          "r\n"
+          "y = layers.dense(ones(1, 2), ones(2, 3)) + l.rate + r\nz = dense(ones(1, 2), ones(2, 3))\n");
+    write("main.kiln", "from model import dense, z\nprint(dense(ones(1, 2), ones(2, 3)), z)\n");
+  }
+  ~Program() { std::filesystem::remove_all(folder_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::string folder() const { return folder_.string(); }
+  std::string uri(const std::string& name) const { return "file://" + (folder_ / name).string(); }
+  std::string text(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_CASE("a name that files share is found and renamed in all of them", "[editor][features]") {
+  const Program program;
+  Client client(true, Json::object(), program.folder());
+  const std::string main = program.uri("main.kiln"), model = program.uri("model.kiln"),
+                    layers = program.uri("parts/layers.kiln");
+  client.open(main, program.text("main.kiln"));
+  client.open(layers, program.text("parts/layers.kiln"));
+  const auto rename = [&](const std::string& uri, std::uint32_t line, std::uint32_t character,
+                          const std::string& name) {
+    return client.ask("textDocument/rename", at(uri, line, character, {{"newName", name}}));
+  };
+  const Json from_main = rename(main, 1, 7, "full").at("result").at("changes");
+  CHECK(from_main == rename(layers, 1, 4, "full").at("result").at("changes"));
+  CHECK(shown(from_main.at(layers)) == "1:3 full\n");
+  CHECK(shown(from_main.at(model)) == "2:25 full\n3:11 full\n4:4 full\n");
+  CHECK(shown(from_main.at(main)) == "0:18 full\n1:6 full\n");
+  // What is imported by another name keeps that name there.
+  const Json rate = rename(layers, 0, 0, "share").at("result").at("changes");
+  CHECK(shown(rate.at(layers)) == "0:0 share\n1:25 share\n");
+  CHECK(shown(rate.at(model)) == "2:32 share\n3:45 share\n");
+  CHECK_FALSE(rate.contains(main));
+  const auto count = [&](std::uint32_t line, std::uint32_t character, bool with_definitions) {
+    return client
+        .result("textDocument/references",
+                at(layers, line, character, {{"context", {{"includeDeclaration", with_definitions}}}}))
+        .size();
+  };
+  CHECK(count(1, 3, true) == 6);
+  CHECK(count(0, 0, true) == 4);
+  CHECK(count(2, 9, true) == 2);  // a parameter is known within its function alone
+  CHECK(client.result("textDocument/prepareRename", at(main, 1, 7)).at("placeholder") == "dense");
+  CHECK(rename(main, 0, 25, "y").contains("error"));    // is another variable of model.kiln
+  CHECK(rename(layers, 0, 0, "l").contains("result"));  // behind a point it is no variable
+  CHECK(rename(main, 1, 7, "z").contains("error"));     // is another variable of main.kiln
+  const Json found = client.result("workspace/symbol", {{"query", "dens"}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].at("location").at("uri") == layers);
+}
+
 TEST_CASE("symbols, folds, colours, hints and lenses of a program", "[editor][features]") {
   Client client;
   const std::string uri = uri_of("mlp.kiln");
@@ -246,6 +316,64 @@ TEST_CASE("formatting is one edit over what differs", "[editor][features]") {
   CHECK(shown(client.result("textDocument/formatting", options)) == "1:0 y = 2\n\n");
   client.change(uri, 2, {{{"text", "x = = 1\n"}}});
   CHECK(client.result("textDocument/formatting", options).empty());
+}
+
+TEST_CASE("formatting of a range changes its lines, and what belongs to them", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("a.kiln");
+  client.open(uri, "x=1\ny=2\nz=3\nfn f(a) {\nb=a\n    return b\n}\n");
+  const auto edits = [&](int first, int last) {
+    return shown(client.result(
+        "textDocument/rangeFormatting",
+        {{"textDocument", {{"uri", uri}}},
+         {"range",
+          {{"start", {{"line", first}, {"character", 0}}}, {"end", {{"line", last}, {"character", 0}}}}},
+         {"options", {{"tabSize", 2}, {"insertSpaces", true}}}}));
+  };
+  client.change(uri, 2, {{{"text", "x=1\ny = 2\nz=3\nfn f(a) {\n  b = a\n    return b\n}\n"}}});
+  CHECK(edits(0, 1) == "0:0 x = 1\n\n");
+  CHECK(edits(1, 2).empty());
+  CHECK(edits(2, 3) == "2:0 z = 3\n\n");
+  CHECK(edits(5, 6) == "5:0   return b\n\n");
+  CHECK(edits(0, 7) == "0:0 x = 1\n\n2:0 z = 3\n\n5:0   return b\n\n");
+}
+
+TEST_CASE("an editor that asks for mistakes is answered when the check is done, and not told",
+          "[editor][features]") {
+  Client client(true, {{"textDocument", {{"diagnostic", Json::object()}}}});
+  const std::string uri = uri_of("a.kiln");
+  const Json document = {{"textDocument", {{"uri", uri}}}};
+  client.open(uri, "x = reluu(ones(2))\n");
+  const Json first = client.result("textDocument/diagnostic", document);
+  CHECK(first.at("kind") == "full");
+  REQUIRE(first.at("items").size() == 1);
+  CHECK(has(first.at("items")[0].at("message"), "did you mean `relu`?"));
+  client.change(uri, 2, {{{"text", "x = = 1\n"}}});
+  CHECK_FALSE(client.result("textDocument/diagnostic", document).at("items").empty());
+  client.change(uri, 3, {{{"text", "x = 1\n"}}});
+  CHECK(client.result("textDocument/diagnostic", document).at("items").empty());
+  CHECK(client.leave() == 0);
+}
+
+TEST_CASE("all mistakes that can be fixed are fixed by one action", "[editor][features]") {
+  Client client;
+  const std::string uri = uri_of("a.kiln");
+  client.open(uri, "x = reluu(ones(2))\ny = ones(2) @ ones(3)\nprint(sqart(4.0))\n");
+  CHECK(client.diagnostics(uri, 1).size() == 3);
+  const auto actions = [&](const Json& only) {
+    return client.result(
+        "textDocument/codeAction",
+        {{"textDocument", {{"uri", uri}}},
+         {"range", {{"start", {{"line", 0}, {"character", 0}}}, {"end", {{"line", 0}, {"character", 0}}}}},
+         {"context", {{"diagnostics", Json::array()}, {"only", only}}}});
+  };
+  for (const char* kind : {"source.fixAll", "source"}) {
+    const Json found = actions({kind});
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].at("title") == "Fix what can be fixed: 2 mistakes");
+    CHECK(shown(found[0].at("edit").at("changes").at(uri)) == "0:4 relu\n2:6 sqrt\n");
+  }
+  CHECK(actions({"refactor"}).empty());
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ fn layer(x, scale) { h = (x @ weights + scale).relu(); return h.softmax(dim=1), 
 fn wide(x) { return (x @ x.t()).exp().mean(dim=0) }
 fn draws(x) { return x + randn(4) }
 fn writes(x) { x += 1; return x }
+fn typed(x: f32[n, 16], w: f32[16, 2 * k], bias: f32[2 * k] = none) { return (x @ w).tanh() }
+fn fixed(x: f32[4, 3]) { return x.cumsum(dim=0) }
+fn open_sizes(x: f32[n, _], y, z: float[n]) { return x }
 fn chosen(x) { if x.sum().item() > 0 { print("yes") }; return x * 2 }
 """
 random.seed(1)
@@ -32,7 +35,10 @@ def kiln(folder, *arguments):
 
 
 def build(folder, entry, *shapes):
-    options = [word for shape in shapes for word in ("--shape", shape)]
+    return build_with(folder, entry, *[word for shape in shapes for word in ("--shape", shape)])
+
+
+def build_with(folder, entry, *options):
     return kiln(folder, "build", "p.kiln", "--entry", entry, *options, "-o", f"{entry}.so", f"{entry}.h")
 
 
@@ -62,7 +68,10 @@ def same(array, numbers):
 
 
 def compare(folder, entry, arrays, results, types):
-    made = build(folder, entry, *types)
+    compare_built(folder, entry, arrays, results, build(folder, entry, *types))
+
+
+def compare_built(folder, entry, arrays, results, made):
     check(made.returncode == 0, f"{entry}: {made.stderr}")
     if made.returncode != 0:
         return
@@ -86,6 +95,31 @@ def check_results(folder):
     compare(folder, "wide", [(floats(96 * 80), [96, 80])], [floats(96)], ["f32[96, 80]"])
 
 
+def check_signatures(folder):
+    """Types are taken from the signature, sizes of it from types and sizes that are given."""
+    compare(folder, "fixed", [(floats(12), [4, 3])], [floats(12)], [])
+    arrays = [(floats(5 * 16), [5, 16]), (floats(16 * 6), [16, 6])]
+    for options in (["--size", "n=5", "--size", "k=3"], ["--shape", "f32[5, 16]", "--size", "k=3"], ["--shape", "w=f32[16, 6]", "--size", "n=5"],
+                    ["--shape", "bias=f32[6]", "--size", "n=5"]):
+        made = build_with(folder, "typed", *options)
+        if options[1].startswith("bias"):
+            check("typed(f32[5, 16], f32[16, 6], f32[6]) ->" in made.stdout or "typed(f32[5, 16], f32[16, 6])" in made.stdout, made.stdout + made.stderr)
+        else:
+            compare_built(folder, "typed", arrays, [floats(5 * 6)], made)
+    for entry, options, words in (
+        ("typed", [], "`n` in `x: f32[n, 16]` has no value; `k` in `w: f32[16, 2 * k]` has no value\nhelp: `--size n=8` says it"),
+        ("open_sizes", ["--size", "n=2"], "`x: f32[n, _]` leaves `_` open; `y` has no type in the signature; `z: float[n]` names no dtype"),
+        ("gelu", [], "`x` has no type in the signature\nhelp: `--shape 'x=f32[8, 16]'` says it"),
+        ("typed", ["--size", "m=2"], "no size in the signature of typed is called `m`"),
+        ("typed", ["--size", "n"], "`--size` takes NAME=N, as n=8, not `n`"),
+        ("typed", ["--shape", "q=f32[2]"], "typed has no parameter `q`"),
+        ("fixed", ["--shape", "f32[4, 3]", "--shape", "f32[4]"], "fixed has 1 parameters, and is given 2 types"),
+        ("fixed", ["--shape", "f32[4, 4]"], "parameter `x` of fixed must be f32[4, 3], got f32[4, 4]"),
+    ):
+        made = build_with(folder, entry, *options)
+        check(made.returncode != 0 and words in made.stderr, f"{entry} {options}: {made.stderr}")
+
+
 def check_library(folder):
     """It shows its two functions, needs no part of Kiln, and its errors are codes."""
     shown = subprocess.run(["nm", "-D", "--defined-only", "gelu.so"], cwd=folder, capture_output=True, text=True).stdout
@@ -106,7 +140,7 @@ def check_refusals(folder):
     for entry, types, words in (
         ("draws", ["f32[4]"], "randn draws random numbers (p.kiln:6"),
         ("writes", ["f32[4]"], "it writes to `x`"),
-        ("chosen", ["f32[4]"], "p.kiln:8"),
+        ("chosen", ["f32[4]"], "p.kiln:11"),
         ("gelu", [], "x"),
         ("gelu", ["f32[8"], "is no type of a tensor"),
         ("no_such", [], "no_such"),
@@ -119,6 +153,7 @@ def check_refusals(folder):
 with tempfile.TemporaryDirectory() as folder:
     Path(folder, "p.kiln").write_text(PROGRAM)
     check_results(folder)
+    check_signatures(folder)
     check_library(folder)
     check_refusals(folder)
 print("\n".join(failures) or "built libraries give Kiln's bits")

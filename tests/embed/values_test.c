@@ -6,6 +6,10 @@ static void numbers_and_texts(kiln_session* session) {
   kiln_value* half = value_of(session, "1 / 2");
   CHECK(kiln_value_kind(half) == KILN_FLOAT && kiln_value_float(half) == 0.5);
   kiln_value_free(half);
+  kiln_value* complex_value = value_of(session, "1-2j");
+  CHECK(kiln_value_kind(complex_value) == KILN_COMPLEX && kiln_value_float(complex_value) == 1 &&
+        kiln_value_imaginary(complex_value) == -2 && kiln_value_int(complex_value) == 0);
+  kiln_value_free(complex_value);
   kiln_value* text = value_of(session, "\"grün\"");
   size_t size = 0;
   CHECK(strcmp(kiln_value_string(text, &size), "grün") == 0 && size == 5);

@@ -81,6 +81,29 @@ TEST_CASE("npy reads what NumPy writes") {
   CHECK(*wide.data<std::int32_t>() == 65535);
 }
 
+TEST_CASE("npy reads and writes complex numbers as NumPy") {
+  // What numpy.save writes of [1+2j, -3j].
+  const std::string_view small("\x00\x00\x80\x3f\x00\x00\x00\x40\x00\x00\x00\x80\x00\x00\x40\xc0", 16);
+  const std::string_view big(
+      "\x3f\xf0\x00\x00\x00\x00\x00\x00\x40\x00\x00\x00\x00\x00\x00\x00"
+      "\x80\x00\x00\x00\x00\x00\x00\x00\xc0\x08\x00\x00\x00\x00\x00\x00",
+      32);
+  const Tensor x = npy_from(npy_bytes("{'descr': '<c8', 'fortran_order': False, 'shape': (2,), }\n", small));
+  REQUIRE(x.dtype() == DType::C64);
+  CHECK(x.data<kiln::Complex<float>>()[0] == kiln::Complex<float>{1, 2});
+  CHECK(x.data<kiln::Complex<float>>()[1] == kiln::Complex<float>{0, -3});
+  const std::string written = npy_of(x);
+  CHECK(written.find("'descr': '<c8'") != std::string::npos);
+  CHECK(written.substr(written.size() - 16) == small);
+  const Tensor wide =
+      npy_from(npy_bytes("{'descr': '>c16', 'fortran_order': False, 'shape': (2,), }\n", big));
+  REQUIRE(wide.dtype() == DType::C128);
+  CHECK(wide.data<kiln::Complex<double>>()[0] == kiln::Complex<double>{1, 2});
+  CHECK(wide.data<kiln::Complex<double>>()[1] == kiln::Complex<double>{0, -3});
+  CHECK(npy_of(wide).find("'descr': '<c16'") != std::string::npos);
+  CHECK(same(npy_from(npy_of(wide)), wide));
+}
+
 TEST_CASE("damaged npy files are errors") {
   damage(npy_of(sample(DType::F32, {2, 3})), [](const std::string& b) { npy_from(b); });
   const char* const shapes[] = {"(9223372036854775807, 9223372036854775807)", "(-1,)",

@@ -49,16 +49,21 @@ def at(line, character):
     return {"text_document": document(), "position": types.Position(line=line, character=character)}
 
 
-async def opened(client, text=PROGRAM):
+async def opened(client, text=PROGRAM, uri=URI):
+    """The mistakes of a text, as the editor gets them: it asks where it can, and else is told."""
     client.text_document_did_open(types.DidOpenTextDocumentParams(
-        text_document=types.TextDocumentItem(uri=URI, language_id="kiln", version=1, text=text)))
+        text_document=types.TextDocumentItem(uri=uri, language_id="kiln", version=1, text=text)))
+    if client.capabilities.text_document.diagnostic is not None:
+        report = await client.text_document_diagnostic_async(types.DocumentDiagnosticParams(
+            text_document=types.TextDocumentIdentifier(uri=uri)))
+        return report.items
     await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    return client.diagnostics[uri]
 
 
 @pytest.mark.asyncio
 async def test_mistakes_and_fixes(client):
-    await opened(client, PROGRAM.replace("x @ w1", "x @ w2"))
-    (mistake,) = client.diagnostics[URI]
+    (mistake,) = await opened(client, PROGRAM.replace("x @ w1", "x @ w2"))
     assert mistake.code == "K0501"
     actions = await client.text_document_code_action_async(types.CodeActionParams(
         text_document=document(), range=mistake.range, context=types.CodeActionContext(diagnostics=[mistake])))
@@ -102,6 +107,30 @@ async def test_names(client):
 
 
 @pytest.mark.asyncio
+async def test_all_fixes(client):
+    mistakes = await opened(client, "x = reluu(ones(2))\nprint(sqart(4.0))\n")
+    assert len(mistakes) == 2
+    (action,) = await client.text_document_code_action_async(types.CodeActionParams(
+        text_document=document(), range=mistakes[0].range, context=types.CodeActionContext(
+            diagnostics=[], only=[types.CodeActionKind.SourceFixAll])))
+    assert [each.new_text for each in action.edit.changes[URI]] == ["relu", "sqrt"]
+
+
+@pytest.mark.asyncio
+async def test_names_of_other_files(client, tmp_path):
+    part, main = tmp_path / "part.kiln", tmp_path / "main.kiln"
+    part.write_text("fn twice(x) = 2 * x\n")
+    await opened(client, "from part import twice\nprint(twice(3))\n", main.as_uri())
+    place = {"text_document": types.TextDocumentIdentifier(uri=main.as_uri()), "position": types.Position(1, 7)}
+    references = await client.text_document_references_async(types.ReferenceParams(
+        context=types.ReferenceContext(include_declaration=True), **place))
+    assert sorted(each.uri for each in references) == [main.as_uri(), main.as_uri(), part.as_uri()]
+    renamed = await client.text_document_rename_async(types.RenameParams(new_name="doubled", **place))
+    assert {uri: [each.new_text for each in edits] for uri, edits in renamed.changes.items()} == {
+        main.as_uri(): ["doubled", "doubled"], part.as_uri(): ["doubled"]}
+
+
+@pytest.mark.asyncio
 async def test_appearance(client):
     await opened(client)
     folds = await client.text_document_folding_range_async(types.FoldingRangeParams(text_document=document()))
@@ -121,6 +150,15 @@ async def test_format(client):
     edits = await client.text_document_formatting_async(types.DocumentFormattingParams(
         text_document=document(), options=types.FormattingOptions(tab_size=2, insert_spaces=True)))
     assert [each.new_text for each in edits] == ["x = 1\n"]
+
+
+@pytest.mark.asyncio
+async def test_format_of_lines(client):
+    await opened(client, "x=1\ny=2\n")
+    edits = await client.text_document_range_formatting_async(types.DocumentRangeFormattingParams(
+        text_document=document(), options=types.FormattingOptions(tab_size=2, insert_spaces=True),
+        range=types.Range(start=types.Position(1, 0), end=types.Position(1, 3))))
+    assert [(each.range.start.line, each.new_text) for each in edits] == [(1, "y = 2\n")]
 
 
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="neovim is not installed")

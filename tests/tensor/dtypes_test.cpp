@@ -52,12 +52,17 @@ std::vector<Tensor> widened(const std::vector<Tensor>& inputs, const Sample& sam
   return result;
 }
 
+// What other dtypes give says nothing of these; complex_test.cpp is of them.
+bool is_tested_apart(const Op& op) {
+  return op.family == "complex" || op.name() == "view_bits" || op.name() == "view.dtype";
+}
+
 }  // namespace
 
 TEST_CASE("every row has samples", "[rules]") {
   for (const Op* op : OpTable::get().ops()) {
     INFO(op->name());
-    CHECK(samples_of(*op).empty() == is_half(*op));
+    CHECK(samples_of(*op).empty() == (is_half(*op) || is_tested_apart(*op)));
   }
 }
 

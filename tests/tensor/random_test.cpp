@@ -1,6 +1,7 @@
 #include "tensor/random.h"
 
 #include <cmath>
+#include <map>
 
 #include "nd.h"
 #include "tensor/cpu/isa.h"
@@ -200,6 +201,38 @@ TEST_CASE("bernoulli follows its probabilities", "[random]") {
   CHECK(moments(x)[0] == Approx(0.25).margin(0.02));
   CHECK(error_of([&] { call("bernoulli", {vector_of({2}, DType::F32)}); }, ErrorKind::Value) ==
         "bernoulli: a probability lies between 0 and 1, 2 does not");
+}
+
+// Small rates, those where one method takes over from the other, and large ones: shares of each number
+// against the probabilities, mean and variance.
+TEST_CASE("poisson follows its rates", "[random]") {
+  constexpr int kCount = 40'000;
+  for (const double rate : {0.0, 0.3, 4.0, 9.9, 10.0, 37.5, 1000.0, 3e6}) {
+    seed(11);
+    const Tensor events = call("poisson", {ops::full(Dims{kCount}, Tensor::number(rate), DType::F64)});
+    CHECK(events.dtype() == DType::F64);
+    const auto* const drawn_events = events.data<double>();
+    double mean = 0, square = 0;
+    std::map<double, int> counts;
+    for (int i = 0; i < kCount; ++i) {
+      mean += drawn_events[i] / kCount;
+      square += (drawn_events[i] - rate) * (drawn_events[i] - rate) / kCount;
+      ++counts[drawn_events[i]];
+    }
+    INFO(rate);
+    CHECK(mean == Approx(rate).margin(5 * std::sqrt(rate / kCount)));
+    CHECK(square == Approx(rate).margin(5 * rate * std::sqrt((2 + 1 / std::max(rate, 1e-9)) / kCount)));
+    for (const auto& [number, count] : counts) {
+      CHECK(number == std::floor(number));
+      const double chance =
+          rate == 0 ? 1 : std::exp(number * std::log(rate) - rate - std::lgamma(number + 1));
+      CHECK(count == Approx(kCount * chance).margin(6 * std::sqrt(kCount * chance) + 6));
+    }
+  }
+  CHECK(error_of([&] { call("poisson", {vector_of({-1}, DType::F32)}); }, ErrorKind::Value) ==
+        "poisson: a rate lies between 0 and 2^53, -1 does not");
+  CHECK(error_of([&] { call("poisson", {vector_of({NAN}, DType::F32)}); }, ErrorKind::Value) ==
+        "poisson: a rate lies between 0 and 2^53, nan does not");
 }
 
 TEST_CASE("normal_ and uniform_ fill through any layout", "[random]") {

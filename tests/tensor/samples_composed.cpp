@@ -56,6 +56,7 @@ const std::map<std::string_view, std::function<Samples()>> kCreated = {
     {"skip_draws", [] { return one({}, {{"count", 2_i}}); }},
     {"bernoulli", [] { return one({chances({2, 3})}); }},
     {"bernoulli.p", [] { return one({real({2, 3})}, {{"p", 0.3}}); }},
+    {"poisson", [] { return one({chances({2, 3})}); }},
     {"multinomial", [] { return one({chances({2, 3})}, {{"num_samples", 2_i}}); }},
     {"dropout", [] { return one({real({2, 3})}, {{"p", 0.3}}); }},
 };

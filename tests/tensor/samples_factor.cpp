@@ -22,6 +22,22 @@ Tensor dominant(const Tensor& x) {
   const Dim n = x.size(x.rank() - 1);
   return x * 0.5 + make({n, n}, DType::F64, [n](std::int64_t i) { return i % (n + 1) == 0 ? 5.0 : 0.0; });
 }
+// Of which no change of elements that tests make leads to other swaps of rows.
+Tensor far_apart(const Tensor& x) {
+  const Dim m = x.size(x.rank() - 2), n = x.size(x.rank() - 1);
+  return x * 0.25 + make({m, n}, DType::F64, [m, n](std::int64_t i) {
+           return (i / n.fixed() + 1) % m.fixed() == i % n.fixed() ? 5.0 : 0.0;
+         });
+}
+// A turn of the first two dimensions, others stretched.
+Tensor turning(const Tensor& x) {
+  const Dim n = x.size(x.rank() - 1);
+  return x * 0.25 + make({n, n}, DType::F64, [n](std::int64_t i) {
+           const std::int64_t r = i / n.fixed(), c = i % n.fixed();
+           if (r == c) return r < 2 ? 1.0 : 4.0;
+           return r < 2 && c < 2 ? (r < c ? -2.0 : 3.0) : 0.0;
+         });
+}
 // A rank of n - 1, with factors that are known.
 Tensor singular(const Dims& sizes) {
   const Tensor x = real(sizes, 8);
@@ -132,6 +148,28 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_s
       {"inv", [] { return on(dominant, square()); }},
       {"solve", solve_samples},
       {"solve_triangular", solve_triangular_samples},
+      // Pairs of conjugate eigenvalues as well as real ones.
+      {"eig_parts", [] { return on(turning, square()); }},
+      {"eigvals_parts", [] { return on(turning, square()); }},
+      {"lu_factor", [] { return on(far_apart, rectangular()); }},
+      {"lu", [] { return on(far_apart, rectangular()); }},
+      {"lu_permutation",
+       [] {
+         const auto pivots = [](const Dims& sizes) {
+           return make(sizes, DType::I32, [](std::int64_t i) { return i % 3 == 0 ? 3.0 : 4.0; });
+         };
+         return Samples{{{pivots({3})}, {{"rows", std::int64_t{4}}}},
+                        {{pivots({2, 2})}, {{"rows", std::int64_t{5}}, {"inverse", true}}}};
+       }},
+      {"lu_solve",
+       [] {
+         const auto pivots = [](const Dims& sizes) {
+           return make(sizes, DType::I32, [](std::int64_t) { return 2.0; });
+         };
+         return on(dominant, {{{real({2, 2}, 1), pivots({2}), real({2, 3}, 2)}, {}},
+                              {{real({2, 2, 2}, 3), pivots({2, 2}), real({2, 2, 1}, 4)}, {}},
+                              {{real({2, 2}, 3), pivots({2}), real({3, 1, 2}, 4)}, {{"left", false}}}});
+       }},
       {"cholesky", [] { return on(positive_definite, with_values(square(), "upper", {false, true})); }},
       {"det", with_singular},
       {"cofactor", square},

@@ -57,46 +57,48 @@ std::vector<Tensor> row_gradients(const Op& op, const Sample& sample, const Attr
 
 TEST_CASE("every differentiable row has right gradients through the tape", "[tape][rules]") {
   int checked = 0;
-  each_sample(is_differentiable, [&](const Op& op, const Sample& sample, const Attrs& attrs) {
-    const gradients::Function run = [&](const std::vector<Tensor>& inputs) {
-      return to_vector(kiln::bind(op, sample.in_domain(inputs), attrs));
-    };
-    std::string difference;
-    try {  // outside of CHECK, which would take the refusal for a failure
-      difference = gradients::compare_gradients(run, sample.inputs);
-      ++checked;
-    } catch (const OpError& refusal) {  // a gradient may be refused, in words
-      CHECK(refusal.kind() == ErrorKind::Autograd);
-    }
-    CHECK(difference == "");
-  });
+  each_sample([](const Op& op) { return is_differentiable(op); },
+              [&](const Op& op, const Sample& sample, const Attrs& attrs) {
+                const gradients::Function run = [&](const std::vector<Tensor>& inputs) {
+                  return to_vector(kiln::bind(op, sample.in_domain(inputs), attrs));
+                };
+                std::string difference;
+                try {  // outside of CHECK, which would take the refusal for a failure
+                  difference = gradients::compare_gradients(run, sample.inputs);
+                  ++checked;
+                } catch (const OpError& refusal) {  // a gradient may be refused, in words
+                  CHECK(refusal.kind() == ErrorKind::Autograd);
+                }
+                CHECK(difference == "");
+              });
   CHECK(checked > 100);
 }
 
 // What is saved for one input alone must be enough for its gradient.
 TEST_CASE("each input's gradient is the same when it alone is wanted", "[tape][rules]") {
-  each_sample(is_differentiable, [](const Op& op, const Sample& sample, const Attrs& attrs) {
-    std::vector<bool> all;
-    for (const Tensor& input : sample.inputs) all.push_back(takes_part(input));
-    std::vector<Tensor> together;
-    try {
-      together = row_gradients(op, sample, attrs, all);
-    } catch (const OpError& refusal) {
-      CHECK(refusal.kind() == ErrorKind::Autograd);
-      return;
-    }
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i]) continue;
-      std::vector<bool> alone(all.size());
-      alone[i] = true;
-      const Tensor single = row_gradients(op, sample, attrs, alone)[0];
-      const Tensor& expected = together[next++];
-      INFO("input " << i);
-      REQUIRE(static_cast<bool>(single) == static_cast<bool>(expected));
-      if (single) CHECK(gradients::values(single) == gradients::values(expected));
-    }
-  });
+  each_sample([](const Op& op) { return is_differentiable(op); },
+              [](const Op& op, const Sample& sample, const Attrs& attrs) {
+                std::vector<bool> all;
+                for (const Tensor& input : sample.inputs) all.push_back(takes_part(input));
+                std::vector<Tensor> together;
+                try {
+                  together = row_gradients(op, sample, attrs, all);
+                } catch (const OpError& refusal) {
+                  CHECK(refusal.kind() == ErrorKind::Autograd);
+                  return;
+                }
+                std::size_t next = 0;
+                for (std::size_t i = 0; i < all.size(); ++i) {
+                  if (!all[i]) continue;
+                  std::vector<bool> alone(all.size());
+                  alone[i] = true;
+                  const Tensor single = row_gradients(op, sample, attrs, alone)[0];
+                  const Tensor& expected = together[next++];
+                  INFO("input " << i);
+                  REQUIRE(static_cast<bool>(single) == static_cast<bool>(expected));
+                  if (single) CHECK(gradients::values(single) == gradients::values(expected));
+                }
+              });
 }
 
 TEST_CASE("every in-place form has the gradients of the op", "[tape][rules][write]") {

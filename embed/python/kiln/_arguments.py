@@ -99,6 +99,10 @@ def _put_float(frame, at, value):
     _number(frame.rows, at, c.FLOAT, 0, value, 0)
 
 
+def _put_complex(frame, at, value):
+    put_value(frame, at, Value(c.new_complex(value.real, value.imag)))
+
+
 def _put_str(frame, at, value):
     text = ctypes.create_string_buffer(value.encode())
     frame.kept.append(text)
@@ -188,6 +192,7 @@ _writers = {
     bool: _put_bool,
     int: _put_int,
     float: _put_float,
+    complex: _put_complex,
     str: _put_str,
     list: _put_list,
     tuple: _put_tuple,
@@ -207,7 +212,7 @@ def _writer_for(value):
     elif hasattr(kind, "__array_interface__") and hasattr(kind, "item"):
         writer = _put_item  # a number of NumPy
     else:
-        bases = [each for each in (bool, int, float, str, list, tuple, dict) if isinstance(value, each)]
+        bases = [each for each in (bool, int, float, complex, str, list, tuple, dict) if isinstance(value, each)]
         if not bases:
             raise TypeError(
                 f"Kiln has no value for one of {kind.__module__}.{kind.__qualname__}: it takes numbers, texts, lists, "

@@ -7,7 +7,7 @@ from pathlib import Path
 ABI_VERSION = 1
 
 # Kinds of values and arguments, as in kiln.h.
-NONE, BOOL, INT, FLOAT, STRING, LIST, TUPLE, DICT, TENSOR, FUNCTION, OBJECT = range(11)
+NONE, BOOL, INT, FLOAT, STRING, LIST, TUPLE, DICT, TENSOR, FUNCTION, OBJECT, COMPLEX = range(12)
 VALUE, DLPACK, DLPACK_VERSIONED = 100, 101, 102
 READ_ONLY = 1
 INTERRUPTED, EXIT = 2, 3
@@ -58,6 +58,7 @@ error_free = _function(_looks, "kiln_error_free", None, c_void_p)
 value_kind = _function(_looks, "kiln_value_kind", c_int, c_void_p)
 value_int = _function(_looks, "kiln_value_int", c_int64, c_void_p)
 value_float = _function(_looks, "kiln_value_float", c_double, c_void_p)
+value_imaginary = _function(_looks, "kiln_value_imaginary", c_double, c_void_p)
 value_string = _function(_looks, "kiln_value_string", c_void_p, c_void_p, POINTER(c_size_t))
 value_free = _function(_looks, "kiln_value_free", None, c_void_p)
 tensor_sizes = _function(_looks, "kiln_tensor_sizes", c_int, c_void_p, POINTER(c_int64), c_size_t)
@@ -70,6 +71,7 @@ load = _function(lib, "kiln_load", c_void_p, c_void_p, c_char_p)
 lookup = _function(lib, "kiln_lookup", c_void_p, c_void_p, c_char_p, _OUT)
 watch_signal = _function(lib, "kiln_watch_signal", c_void_p, c_void_p, c_int)
 watch_pipe = _function(lib, "kiln_watch_pipe", c_void_p, c_int, c_int)
+new_complex = _function(lib, "kiln_complex", c_void_p, c_double, c_double)
 new_list = _function(lib, "kiln_list", c_void_p, _OUT, c_size_t)
 new_tuple = _function(lib, "kiln_tuple", c_void_p, _OUT, c_size_t)
 new_dict = _function(lib, "kiln_dict", c_void_p, _OUT, _OUT, c_size_t, _OUT)

@@ -116,6 +116,8 @@ _TYPESTRS = {
     "f16": "<f2",
     "f32": "<f4",
     "f64": "<f8",
+    "c64": "<c8",
+    "c128": "<c16",
 }
 
 
@@ -190,6 +192,9 @@ class Tensor(Object):
     def __float__(self):
         return float(self.item())
 
+    def __complex__(self):
+        return complex(self.item())
+
 
 def _operator(text):
     def apply(self, other):
@@ -262,6 +267,7 @@ _CONVERT = {
     c.BOOL: _number(lambda handle: bool(c.value_int(handle))),
     c.INT: _number(c.value_int),
     c.FLOAT: _number(c.value_float),
+    c.COMPLEX: _number(lambda handle: complex(c.value_float(handle), c.value_imaginary(handle))),
     c.STRING: _text,
     c.LIST: _container(list),
     c.TUPLE: _container(tuple),

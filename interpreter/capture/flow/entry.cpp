@@ -6,6 +6,7 @@
 
 #include "interpreter/capture/flow/list_numbers.h"
 #include "interpreter/values/iterators.h"
+#include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/timeline.h"
 
@@ -180,6 +181,7 @@ std::int64_t trips_left(const LoopFlow& loop, const Frame& frame) {
 }
 
 std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
+  if (autocast::is_on) return std::nullopt;  // the ops of a flow convert nothing
   if (loop.records && *loop.records != grad_enabled()) return std::nullopt;
   const Frame& frame = *vm.frame();
   SourceValues found(loop.sources, &frame);

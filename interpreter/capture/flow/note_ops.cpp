@@ -74,6 +74,19 @@ void refuse_effects(const Op& op, const Attrs& attrs) {
     throw Unsupported{name + " writes what it is given"};
 }
 
+// Complex numbers are in no register of a flow, and their parts are views of another dtype.
+void refuse_complex(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const auto is_complex_tensor = [](const Tensor& x) { return x && is_complex(x.dtype()); };
+  const auto names_complex = [](const Attr& each) {
+    const auto* const dtype = std::get_if<DType>(&each);
+    return dtype != nullptr && is_complex(*dtype);
+  };
+  const bool makes_one = op.view_dtype != nullptr || op.identity.kind == Identity::Kind::JoinsParts;
+  if (makes_one || std::any_of(inputs.begin(), inputs.end(), is_complex_tensor) ||
+      std::any_of(attrs.values().begin(), attrs.values().end(), names_complex))
+    throw Unsupported{"`" + spoken_name(op) + "` is of complex numbers"};
+}
+
 }  // namespace
 
 // The rule is asked before results are made, so that the guards are those of the rule. Making a result asks
@@ -93,6 +106,7 @@ Tensors FlowNotes::results_of(const Op& op, Inputs inputs, const Attrs& attrs) {
 
 Tensors FlowNotes::run(const Op& op, Inputs inputs, const Attrs& attrs) {
   refuse_effects(op, attrs);
+  refuse_complex(op, inputs, attrs);
   const SizeScope::Reason reason(op.name());
   if (op.view != nullptr) return view(op, inputs, attrs);
   if (op.decompose != nullptr && !has_kernel(op, inputs)) {

@@ -200,6 +200,7 @@ Dim FlowNotes::slice_end(const FlowItem& number, Dim size, Dim start) {
 FlowItem FlowNotes::item(const Tensor& x) {
   const bool is_one = std::all_of(x.sizes().begin(), x.sizes().end(), [](Dim size) { return same(size, 1); });
   if (!is_one) throw Unsupported{"a number is asked of a tensor of more elements than one"};
+  if (is_complex(x.dtype())) throw Unsupported{"a complex number is asked of a tensor"};
   const DType dtype = x.dtype() == DType::Bool ? DType::Bool : is_float(x.dtype()) ? DType::F64 : DType::I64;
   return apply(NumberOp::Item, dtype, {FlowItem::of(x)}, false);
 }

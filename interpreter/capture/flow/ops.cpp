@@ -1,9 +1,12 @@
 // Calls of ops, on tensors and on numbers.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "interpreter/capture/flow/reader.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/followed_numbers.h"
+#include "interpreter/vm/op_beside.h"
 #include "interpreter/vm/op_entry.h"
 #include "tensor/ops/pointwise.h"
 
@@ -73,6 +76,9 @@ void FlowReader::follow(NumbersByPlace& numbers, const Value& place, const FlowI
 
 FlowItem FlowReader::call_op_on(const OpEntry& entry, const std::vector<FlowItem>& arguments,
                                 const std::vector<std::string_view>& names) {
+  for (const std::string_view each : names) {
+    if (is_beside(entry, each)) throw Unsupported{fmt::format("an op with `{}`", each)};
+  }
   std::vector<Value> values;
   for (const FlowItem& each : arguments) values.push_back(stand_in(each));
   if (entry.inplace && !values.empty() && values[0].is(Tag::Tensor)) note_write(values[0].tensor());

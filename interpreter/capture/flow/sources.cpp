@@ -103,6 +103,13 @@ void check_tensor(const Tensor& x, const std::string& name) {
   if (x.is_number()) throw Unsupported{"`" + name + "` is a number as a tensor"};
 }
 
+// A view of what was written since follows its base when its history is asked for, by steps that are no part
+// of the loop: they run, and are not noted.
+void follow_base(const Tensor& x) {
+  const SymbolicRun apart;
+  static_cast<void>(requires_grad(x));
+}
+
 }  // namespace
 
 FlowItem FlowSources::input(const Value& value, SourceId source) {
@@ -110,6 +117,7 @@ FlowItem FlowSources::input(const Value& value, SourceId source) {
   if (value.is(Tag::Int) && source == left_) return find(Input::Kind::Left, value, next_);
   if (value.is_number()) return find(Input::Kind::Number, value, source);
   check_tensor(value.tensor(), flow_.sources[source].text);
+  follow_base(value.tensor());
   const SourceId first = by_tensor_.try_emplace(value.tensor_impl(), source).first->second;
   expect_one(source, first);
   return find(Input::Kind::Tensor, value, first);

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "tensor/complex_memory.h"
 #include "tensor/cpu/elementwise/copy_bytes.h"
 #include "tensor/cpu/elementwise/elementwise.h"
 #include "tensor/cpu/elementwise/transpose.h"
@@ -192,7 +193,8 @@ void copy(const Tensor& target, const Tensor& source) {
     if (target.layout() == source.layout() && target.dtype() == source.dtype()) return;
     if (overlaps(target, source)) return copy(target, contiguous_copy(source, source.dtype()));
   }
-  if (target.dtype() == source.dtype()) return RawCopy(target, source)();
+  if (target.dtype() == source.dtype() && target.dtype() != DType::C128) return RawCopy(target, source)();
+  if (is_complex(target.dtype()) || is_complex(source.dtype())) return copy_parts(target, source, copy, fill);
   const Compute compute = compute_of(source.dtype());
   if (are_dense(target, source))
     return convert_dense(target, source, {target.dtype(), source.dtype(), compute});

@@ -56,6 +56,8 @@ class BlockedLu {
     return odd;
   }
   T pivot(int k) const { return *at(k, k); }
+  int swapped_with(int k) const { return pivots_[k]; }
+  T packed(int row, int column) const { return *at(row, column); }
 
   // to[n, n], row-major. No pivot may be zero, here and below.
   void invert(T* to) const {

@@ -20,6 +20,8 @@ Factored first_failure(std::span<const int> infos);
 
 // Of a[..., n, n], by LU factorization with partial pivoting. `info`: the pivot that is zero.
 void determinant(const Tensor& result, const Tensor& a);
+// Of a[..., m, n]: both factors in one matrix, and which row, from 1, each was swapped with (i32).
+void lu_factors(const Tensor& packed, const Tensor& pivots, const Tensor& a);
 void sign_and_log_determinant(const Tensor& sign, const Tensor& log, const Tensor& a);
 Factored inverse(const Tensor& result, const Tensor& a);
 // The x with a x = b for b[..., n, k], or x a = b for b[..., k, n]; batches broadcast.
@@ -48,5 +50,12 @@ Factored svd(const Tensor& u, const Tensor& s, const Tensor& vh, const Tensor& a
 // Rising eigenvalues and orthonormal eigenvectors (columns) of symmetric matrices, of which one triangle is
 // read; or the values alone, vectors absent. `info` as for `svd`.
 Factored eigh(const Tensor& values, const Tensor& vectors, const Tensor& a, bool upper);
+
+// Eigenvalues [n] of general matrices, in any order, and eigenvectors [n, n] as columns of length 1, by their
+// parts; or the values alone, vectors absent. `info` as for `svd`.
+struct EigenParts {
+  Tensor real, imaginary, vectors_real, vectors_imaginary;
+};
+Factored eig(const EigenParts& out, const Tensor& a);
 
 }  // namespace kiln::cpu

@@ -39,6 +39,8 @@ Lapack<T>::Lapack(void* library) {
     if (routine == nullptr) refuse("the one installed has no " + symbol);
   };
   find(trsm_, "trsm");
+  find(getrf_, "getrf");
+  find(geev_, "geev");
   find(potrf_, "potrf");
   find(geqrf_, "geqrf");
   find(orgqr_, "orgqr");
@@ -57,6 +59,23 @@ void Lapack<T>::trsm(char side, char triangle, char transposed, char diagonal, i
                      int lda, T* b, int ldb) const {
   const T one = 1;
   trsm_(&side, &triangle, &transposed, &diagonal, &m, &n, &one, a, &lda, b, &ldb, 1, 1, 1, 1);
+}
+
+template <class T>
+int Lapack<T>::getrf(int m, int n, T* a, int lda, int* pivots) const {
+  int info = 0;
+  getrf_(&m, &n, a, &lda, pivots, &info);
+  return info;
+}
+
+template <class T>
+int Lapack<T>::geev(char job, int n, T* a, int lda, T* real, T* imaginary, T* vectors, int ldv, T* work,
+                    int size) const {
+  int info = 0;
+  const char none = 'N';
+  const int one = 1;
+  geev_(&none, &job, &n, a, &lda, real, imaginary, nullptr, &one, vectors, &ldv, work, &size, &info, 1, 1);
+  return info;
 }
 
 template <class T>

@@ -18,6 +18,12 @@ class Lapack {
   // b[m, n] becomes the solution of a x = b ('L') or x a = b ('R').
   void trsm(char side, char triangle, char transposed, char diagonal, int m, int n, const T* a, int lda, T* b,
             int ldb) const;
+  // a[m, n] becomes its factors; `pivots` has min(m, n) places, counted from 1.
+  int getrf(int m, int n, T* a, int lda, int* pivots) const;
+  // Eigenvalues of a general a[n, n], which is overwritten, by their parts; right eigenvectors by columns
+  // ('V'): a pair of conjugate values has the parts of the first one's vector in its two columns.
+  int geev(char job, int n, T* a, int lda, T* real, T* imaginary, T* vectors, int ldv, T* work,
+           int size) const;
   int potrf(char triangle, int n, T* a, int lda) const;
   // `work` has `size` elements; a size of -1 asks for the best one, which comes in work[0].
   int geqrf(int m, int n, T* a, int lda, T* tau, T* work, int size) const;
@@ -36,6 +42,8 @@ class Lapack {
   using Length = std::size_t;
   void (*trsm_)(Letter, Letter, Letter, Letter, Int, Int, const T*, const T*, Int, T*, Int, Length, Length,
                 Length, Length);
+  void (*getrf_)(Int, Int, T*, Int, int*, int*);
+  void (*geev_)(Letter, Letter, Int, T*, Int, T*, T*, T*, Int, T*, Int, T*, Int, int*, Length, Length);
   void (*potrf_)(Letter, Int, T*, Int, int*, Length);
   void (*geqrf_)(Int, Int, T*, Int, T*, T*, Int, int*);
   void (*orgqr_)(Int, Int, Int, T*, Int, const T*, T*, Int, int*);

@@ -1,7 +1,10 @@
 // Kernels of the factorizations and what is solved by them.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "tensor/cpu/backend.h"
+#include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/operands.h"
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/ops/decompose.h"
@@ -43,6 +46,32 @@ void slogdet(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
 }
 void inv(const Op& op, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
   check(inverse(outputs[0], inputs[0]), inputs[0], op, kSingular, "`pinv` gives the pseudoinverse");
+}
+
+void factor(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  lu_factors(outputs[0], outputs[1], inputs[0]);
+}
+void permutation_by_swaps(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
+  const Tensor pivots = contiguous_copy(inputs[0], DType::I64);
+  const auto rows = attrs.get<std::int64_t>("rows");
+  const std::int64_t swaps = pivots.size(pivots.rank() - 1);
+  const bool inverted = attrs.get<bool>("inverse");
+  std::vector<std::int64_t> order(static_cast<std::size_t>(rows));
+  auto* to = outputs[0].writable<std::int64_t>();
+  const auto* from = pivots.data<std::int64_t>();
+  for (std::int64_t left = outputs[0].numel(); left > 0; left -= rows, to += rows, from += swaps) {
+    std::iota(order.begin(), order.end(), 0);
+    for (std::int64_t k = 0; k < swaps; ++k) {
+      if (from[k] < 1 || from[k] > rows) {
+        throw OpError(ErrorKind::Value,
+                      fmt::format("{}: a pivot lies between 1 and {}, {} does not", op.name(), rows, from[k]),
+                      {0});
+      }
+      std::swap(order[static_cast<std::size_t>(k)], order[static_cast<std::size_t>(from[k] - 1)]);
+    }
+    for (std::int64_t i = 0; i < rows; ++i)
+      inverted ? to[order[static_cast<std::size_t>(i)]] = i : to[i] = order[static_cast<std::size_t>(i)];
+  }
 }
 
 // Vectors as matrices of one column.
@@ -88,6 +117,15 @@ void eigen(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Str
   check_converged(eigh(outputs[0], vectors, inputs[0], reads_upper(attrs)), inputs[0], op);
 }
 
+template <bool kVectors>
+void general_eigen(const Op& op, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  const Tensor absent;
+  check_converged(
+      eig({outputs[0], outputs[1], kVectors ? outputs[2] : absent, kVectors ? outputs[3] : absent},
+          inputs[0]),
+      inputs[0], op);
+}
+
 }  // namespace
 
 void add_linalg_kernels(Column& column) {
@@ -95,6 +133,8 @@ void add_linalg_kernels(Column& column) {
   column.add("slogdet", slogdet);
   column.add("inv", inv);
   column.add("solve", solve_sides);
+  column.add("lu_factor", factor);
+  column.add("lu_permutation", permutation_by_swaps);
   column.add("solve_triangular", solve_by_triangle);
   column.add("cholesky", cholesky_factor);
   column.add("qr", qr_factors);
@@ -103,6 +143,8 @@ void add_linalg_kernels(Column& column) {
   column.add("svdvals", svdvals);
   column.add("eigh", eigen<true>);
   column.add("eigvalsh", eigen<false>);
+  column.add("eig_parts", general_eigen<true>);
+  column.add("eigvals_parts", general_eigen<false>);
 }
 
 }  // namespace kiln::cpu

@@ -4,6 +4,8 @@
 
 #include "tensor/cpu/linalg/blocked_lu.h"
 #include "tensor/cpu/linalg/factor.h"
+#include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/library_call.h"
 #include "tensor/cpu/linalg/matrices.h"
 
 namespace kiln::cpu {
@@ -53,6 +55,8 @@ class SmallLu {
     return odd;
   }
   T pivot(int k) const { return a_[k + k * n_]; }
+  int swapped_with(int k) const { return pivots_[k] - 1; }
+  T packed(int row, int column) const { return a_[row + column * n_]; }
 
   // to[n, n], row-major. No pivot may be zero, here and below.
   void invert(T* to) const {
@@ -154,6 +158,57 @@ void sign_and_log_determinant(const Tensor& sign, const Tensor& log, const Tenso
       }
       signs[i] = product;
       logs[i] = sum;
+    });
+  });
+}
+
+namespace {
+
+// Writes the factors of each matrix, of which `read` gives element (row, column), and its swaps, from 0.
+template <class T>
+struct PackedOut {
+  T* packed;
+  std::int32_t* swaps;
+  int m, n;
+
+  template <class Read, class Swap>
+  void write(std::int64_t i, const Read& read, const Swap& swap) const {
+    T* const to = packed + i * m * n;
+    for (int r = 0; r < m; ++r)
+      for (int c = 0; c < n; ++c) to[std::int64_t{r} * n + c] = read(r, c);
+    const int k = std::min(m, n);
+    for (int j = 0; j < k; ++j) swaps[i * k + j] = swap(j) + 1;
+  }
+};
+
+// Those that are not square, by the library.
+template <class T>
+void rectangular_factors(const Matrices<T>& matrices, const PackedOut<T>& out) {
+  const int m = out.m, n = out.n, k = std::min(m, n);
+  each_matrix(matrices.count(), static_cast<double>(m) * n * k, [&](Scratch& memory) {
+    T* const a = memory.take<T>(std::int64_t{m} * n);
+    int* const pivots = memory.take<int>(k);
+    return [&, a, pivots](std::int64_t i) {
+      matrices.read(i, a);
+      call_library(memory, static_cast<double>(m) * n * k,
+                   [=] { return Lapack<T>::get().getrf(m, n, a, m, pivots); });
+      out.write(
+          i, [&](int r, int c) { return a[r + std::int64_t{c} * m]; }, [&](int j) { return pivots[j] - 1; });
+    };
+  });
+}
+
+}  // namespace
+
+void lu_factors(const Tensor& packed, const Tensor& pivots, const Tensor& a) {
+  if (packed.numel() == 0) return;
+  with_real(a.dtype(), [&]<class T>() {
+    const Matrices<T> matrices(a);
+    const PackedOut<T> out{packed.writable<T>(), pivots.writable<std::int32_t>(), matrices.rows(),
+                           matrices.columns()};
+    if (out.m != out.n) return rectangular_factors(matrices, out);
+    each_factorized<T>(a, [&](const auto& lu, int, std::int64_t i) {
+      out.write(i, [&](int r, int c) { return lu.packed(r, c); }, [&](int j) { return lu.swapped_with(j); });
     });
   });
 }

@@ -5,6 +5,7 @@
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/operands.h"
 #include "tensor/cpu/random/choose.h"
+#include "tensor/cpu/random/poisson.h"
 #include "tensor/cpu/random/random.h"
 #include "tensor/ops/random.h"
 
@@ -51,6 +52,15 @@ void bernoulli(const Op& op, const Attrs&, Inputs inputs, Outputs outputs, Strea
   fill_bernoulli(outputs[0], next_draw(), probabilities);
 }
 
+void poisson(const Op& op, const Attrs&, Inputs inputs, Outputs outputs, Stream&) {
+  const Tensor rates = contiguous_copy(inputs[0], DType::F64);
+  const auto* const rate = rates.data<double>();
+  for (std::int64_t i = 0; i < rates.numel(); ++i) check_rate(rate[i], op.name());
+  const Tensor events = computed_in(outputs[0], DType::F64);
+  fill_poisson(events, rates, next_draw());
+  finish(outputs[0], events);
+}
+
 void multinomial(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   draw_by_weight(outputs[0], contiguous_copy(inputs[0], DType::F64), attrs.get<bool>("replacement"),
                  next_draw());
@@ -67,6 +77,7 @@ void add_random_kernels(Column& column) {
   column.add("randperm", randperm);
   column.add("skip_draws", skip_draws);
   column.add("bernoulli", bernoulli);
+  column.add("poisson", poisson);
   column.add("multinomial", multinomial);
 }
 

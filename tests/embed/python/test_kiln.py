@@ -31,15 +31,17 @@ class Values(unittest.TestCase):
     def test_results_become_values_of_python(self):
         self.assertEqual(kiln.eval("6 * 7"), 42)
         self.assertEqual(kiln.eval("1 / 2"), 0.5)
+        self.assertEqual([kiln.eval("[1-2j]"), complex(kiln.eval("tensor([2j])"))], [[1 - 2j], 2j])
         self.assertIs(kiln.eval("x = 1"), None)
         self.assertEqual(kiln.eval("[1, 2.5, none, {'a': (1, true)}, 'grün']"), [1, 2.5, None, {"a": (1, True)}, "grün"])
 
     def test_arguments_become_values_of_kiln(self):
         same = kiln.eval("x => x")
-        for value in (1, -(2**63), 2.5, True, None, "text\0grün", [1, [2.0]], (1, "a"), {"a": [1], 2: None}):
+        for value in (1, -(2**63), 2.5, 1 - 2j, True, None, "text\0grün", [1, [2.0]], (1, "a"), {"a": [1], 2: None}):
             self.assertEqual(same(value), value)
         self.assertEqual(same(np.float64(1.5)), 1.5)
         self.assertEqual(same(np.int32(7)), 7)
+        self.assertEqual(same(np.complex64(2j)), 2j)
         with self.assertRaises(OverflowError):
             same(2**63)
         with self.assertRaisesRegex(TypeError, "no value for one of builtins.object"):
@@ -132,7 +134,8 @@ class Arrays(unittest.TestCase):
         self.assertEqual(t.permute([2, 0, 1]).numpy().tolist(), x.transpose(2, 0, 1).tolist())
 
     def test_all_dtypes(self):
-        for dtype in (bool, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64):
+        for dtype in (bool, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64, np.complex64,
+                      np.complex128):
             x = np.array([0, 1, 1], dtype=dtype)
             self.assertEqual(self.session.where(x), address(x))
             back = self.session.eval("x => x")(x).numpy()

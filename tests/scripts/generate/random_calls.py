@@ -21,7 +21,7 @@ EQUATIONS = [("ij,jk->ik", "ab", "bc"), ("ij,ij->", "ab", "ab"), ("i,j->ij", "a"
              ("ij,kj->ik", "ab", "cb"), ("...i,...i->...", "cab", "ab")]
 # Ops whose result is random, or whose size follows from elements.
 NOT_DRAWN = {"empty", "empty_like", "new_empty", "rand", "randn", "rand_like", "randn_like", "uniform", "normal_functional", "randint",
-             "randperm", "bernoulli", "multinomial", "dropout", "unique", "nonzero", "masked_select", "slice"}
+             "randperm", "bernoulli", "poisson", "multinomial", "dropout", "unique", "nonzero", "masked_select", "slice"}
 
 
 def tensor(sizes, dtype, pick):

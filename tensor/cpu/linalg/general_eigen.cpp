@@ -1,0 +1,89 @@
+// Eigenvalues and eigenvectors of general matrices, by the library's driver.
+#include <algorithm>
+#include <cmath>
+
+#include "tensor/cpu/linalg/factor.h"
+#include "tensor/cpu/linalg/lapack.h"
+#include "tensor/cpu/linalg/library_call.h"
+#include "tensor/cpu/linalg/matrices.h"
+#include "tensor/cpu/linalg/spectral.h"
+
+namespace kiln::cpu {
+
+namespace {
+
+template <class T>
+class GeneralEigen {
+ public:
+  GeneralEigen(int n, bool vectors, Scratch& memory) : job_(vectors ? 'V' : 'N'), n_(n), memory_(&memory) {
+    const std::int64_t area = std::int64_t{n} * n;
+    a_ = memory.take<T>(area);
+    real_ = memory.take<T>(n);
+    imaginary_ = memory.take<T>(n);
+    vectors_ = memory.take<T>(vectors ? area : 1);
+    T best = 0;
+    call(&best, -1);
+    size_ = workspace_size(best);
+    work_ = memory.take<T>(size_);
+  }
+  int factorize(const MatrixView<T>& from) {
+    copy_matrix(from.data, from.row, from.column, n_, n_, a_);
+    if (!std::isfinite(largest_magnitude(a_, std::int64_t{n_} * n_))) return kNotFinite;
+    return call_library(*memory_, 25.0 * n_ * n_ * n_,
+                        [self = *this] { return self.call(self.work_, self.size_); });
+  }
+  void write_values(T* real, T* imaginary) const {
+    std::copy_n(real_, n_, real);
+    std::copy_n(imaginary_, n_, imaginary);
+  }
+  // Row-major. The second one of a pair of conjugate values has the conjugate vector.
+  void write_vectors(T* real, T* imaginary) const {
+    for (int j = 0; j < n_; ++j) {
+      const bool second = imaginary_[j] < 0;
+      const T* const part = vectors_ + std::int64_t{j - (second ? 1 : 0)} * n_;
+      const T sign = imaginary_[j] == 0 ? T(0) : second ? T(-1) : T(1);
+      for (std::int64_t i = 0; i < n_; ++i) {
+        real[i * n_ + j] = part[i];
+        imaginary[i * n_ + j] = sign == 0 ? T(0) : sign * part[n_ + i];
+      }
+    }
+  }
+
+ private:
+  int call(T* work, int size) const {
+    return Lapack<T>::get().geev(job_, n_, a_, n_, real_, imaginary_, vectors_, n_, work, size);
+  }
+  char job_;
+  int n_;
+  int size_ = 0;
+  T *a_, *real_, *imaginary_, *vectors_;
+  T* work_ = nullptr;
+  Scratch* memory_;
+};
+
+}  // namespace
+
+Factored eig(const EigenParts& out, const Tensor& a) {
+  const bool vectors = static_cast<bool>(out.vectors_real);
+  return with_real(a.dtype(), [&]<class T>() {
+    const Matrices<T> matrices(a);
+    const int n = matrices.rows();
+    std::vector<int> infos(static_cast<std::size_t>(matrices.count()));
+    if (n == 0) return first_failure(infos);
+    T *const real = out.real.writable<T>(), *const imaginary = out.imaginary.writable<T>();
+    T* const vectors_real = vectors ? out.vectors_real.writable<T>() : nullptr;
+    T* const vectors_imaginary = vectors ? out.vectors_imaginary.writable<T>() : nullptr;
+    each_matrix(matrices.count(), 25.0 * n * n * n, [&](Scratch& memory) {
+      return [&, n, eigen = GeneralEigen<T>(n, vectors, memory)](std::int64_t i) mutable {
+        int& info = infos[static_cast<std::size_t>(i)];
+        info = eigen.factorize(matrices.view(i));
+        if (info != 0) return;
+        eigen.write_values(real + i * n, imaginary + i * n);
+        if (vectors) eigen.write_vectors(vectors_real + i * n * n, vectors_imaginary + i * n * n);
+      };
+    });
+    return first_failure(infos);
+  });
+}
+
+}  // namespace kiln::cpu
