@@ -123,12 +123,9 @@ TEST_CASE("sizes that ways write differently and that are equal then are one siz
   CHECK(left("fn main() { w = arange(7, dtype=f64); p = arange(6, dtype=f64); s = zeros(6, dtype=f64)\n"
              "for i in range(20) { b = w[1:] * i if i % 3 > 0 else zeros_like(p); s = s + b }\nreturn s }") ==
         "the loop is done");
-  CHECK(left("fn main() { x = ones(3, 8); y = ones(12); z = ones(5); s = 0.0\n"
-             "for i in range(20) { a = y[4:] if i % 3 > 0 else x[0]; b = z[:4] if i % 2 > 0 else y[8:]\n"
+  CHECK(left("fn main() { x = ones(3, 8); y = ones(9); z = ones(4); s = 0.0\n"
+             "for i in range(20) { a = y[1:] if i % 3 > 0 else x[0]; b = z[:-1] if i % 2 > 0 else x.sum(1)\n"
              "s += (a * i).sum().item() + (b - i).sum().item() }\nreturn s }") == "the loop is done");
-  CHECK(left("fn main() { a = ones(5); n = a.size(0); s = zeros(n)\n"
-             "for i in range(20) { s = zeros(n) + i if i % 3 == 0 else s + a }\nreturn s, n }") ==
-        "the loop is done");
   const Shown varies = run_main(
       "fn main() { a = ones(5, 4); m = 4; s = a[0]\n"
       "for i in range(20) { s = zeros(m) + i if i % 3 == 0 else s + a[i % 5]; m = m + 0 }\nreturn s, m }",

@@ -24,8 +24,7 @@ Dim InputSizes::written(FlowNotes& notes, const std::string& symbol) {
   std::set<std::string> symbols;
   collect_symbols(size, symbols);
   for (const std::string& each : symbols) {
-    const Unknown& unknown = unknowns_.at(each);
-    if (unknown.dim >= 0 && added_.insert(each).second) notes.add_size(each, unknown.now);
+    if (added_.insert(each).second) notes.add_size(each, unknowns_.at(each).now);
   }
   return size;
 }
@@ -37,11 +36,6 @@ InputSizes::Size InputSizes::size(FlowNotes& notes, std::int64_t now, SourceId t
   const Dim size = written(notes, name->second);
   if (size.is_known()) return {size};
   return {size, written_.contains(name->second) ? add_symbol(size.text(), size) : symbol_of(name->second)};
-}
-
-Dim InputSizes::number(FlowNotes& notes, const std::string& symbol, std::int64_t now, SourceId source) {
-  unknowns_.try_emplace(symbol, Unknown{now, source, -1});
-  return written(notes, symbol);
 }
 
 ExprId InputSizes::add_expr(Expr expr) {
@@ -63,15 +57,8 @@ int InputSizes::symbol_of(const std::string& name) {
   Symbol symbol;
   symbol.name = name;
   symbol.hint = unknown.now;
-  if (unknown.dim >= 0) {
-    symbol.tensor = unknown.source;
-    symbol.dim = unknown.dim;
-  } else {
-    Expr number;
-    number.kind = Expr::Kind::Source;
-    number.source = unknown.source;
-    symbol.expr = add_expr(std::move(number));
-  }
+  symbol.tensor = unknown.tensor;
+  symbol.dim = unknown.dim;
   return add_symbol(std::move(symbol));
 }
 
@@ -92,29 +79,6 @@ ExprId InputSizes::expr_of(Dim size) {
   expr.kind = Expr::Kind::Size;
   expr.size = size;
   return add_expr(std::move(expr));
-}
-
-Guard InputSizes::guard_of(SourceId source, Dim number) {
-  Guard guard;
-  guard.source = source;
-  if (number.is_known()) {
-    guard.kind = Guard::Kind::Equal;
-    guard.value = Value(number.known());
-    return guard;
-  }
-  Expr found;
-  found.kind = Expr::Kind::Source;
-  found.source = source;
-  Expr asked;
-  asked.kind = Expr::Kind::Compare;
-  asked.compare = lang::CompareOp::Eq;
-  asked.a = add_expr(std::move(found));
-  asked.b = expr_of(number);
-  guard.kind = Guard::Kind::Computed;
-  guard.number = add_expr(std::move(asked));
-  guard.value = Value(true);
-  guard.reason = "loop";
-  return guard;
 }
 
 // ---- What is equal ----
@@ -143,7 +107,7 @@ bool InputSizes::make_equal(Dim a, Dim b) {
     const auto found = unknowns_.find(each);
     if (found == unknowns_.end()) return false;
     now.emplace(each, found->second.now);
-    if (last.empty() || unknowns_.at(last).rank() < found->second.rank()) last = each;
+    if (last.empty() || unknowns_.at(last).now < found->second.now) last = each;
   }
   if (same(a, b) || last.empty() || evaluate(a, now) != evaluate(b, now)) return false;
   const Dim difference = a - b;

@@ -1,5 +1,4 @@
-// Owns how sizes of inputs and ints are written in a flow: as symbols, as numbers, or over the symbols of
-// others.
+// Owns how sizes of inputs are written in a flow: as symbols, as numbers, or over the symbols of others.
 #pragma once
 
 #include <map>
@@ -25,23 +24,16 @@ class InputSizes {
     int symbol = -1;  // in LoopFlow::exprs, which guards ask; -1: a number
   };
   Size size(FlowNotes& notes, std::int64_t now, SourceId tensor, int dim);
-  // What an int that is an input of this symbol is written as: that symbol, or what it was found to be equal
-  // to.
-  Dim number(FlowNotes& notes, const std::string& symbol, std::int64_t now, SourceId source);
-  // That the int is what it is written as.
-  Guard guard_of(SourceId source, Dim number);
   // Two sizes that differ as expressions, and are equal now: from the next reading on, one of their symbols
   // is written over the others. False: the sizes follow what changes in the loop, or differ.
   bool make_equal(Dim a, Dim b);
 
  private:
-  // A symbol that stands for the size of an input, or for an int.
+  // A symbol that stands for the size of an input. Symbols are written over those of smaller sizes.
   struct Unknown {
     std::int64_t now = 0;
-    SourceId source = -1;
-    int dim = -1;  // -1: the source is an int
-    // Symbols are written over those that come before them: sizes by what they are now, and behind them ints.
-    std::pair<bool, std::int64_t> rank() const { return {dim < 0, dim < 0 ? source : now}; }
+    SourceId tensor = -1;
+    int dim = 0;
   };
   Dim written(FlowNotes& notes, const std::string& symbol);
   int symbol_of(const std::string& symbol);

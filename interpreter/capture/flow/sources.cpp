@@ -35,20 +35,9 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
     entry.item = begin_numbers(notes, entry);
     return;
   }
-  entry.item = begin_number(notes, entry);
-}
-
-// The state of the range that the loop goes over is another one at each arrival.
-FlowItem FlowSources::begin_number(FlowNotes& notes, const Entry& entry) {
   const DType dtype = FlowItem::constant(entry.value).dtype;
   const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
-  const FlowItem item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
-  if (dtype != DType::I64 || entry.kind != Input::Kind::Number) return item;
-  const std::string symbol = jit::symbol_of(item.operand.value);
-  const Dim size = sizes_.number(notes, symbol, hint, entry.source);
-  if (same(size, Dim::symbol(symbol))) return item;
-  guard(sizes_.guard_of(entry.source, size));
-  return FlowItem::number(DType::I64, jit::Operand::of_number(size));
+  entry.item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
 }
 
 Tensor FlowSources::now(const Tensor& x) const {

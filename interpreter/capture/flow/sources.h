@@ -75,7 +75,6 @@ class FlowSources {
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
   // As in the call in which the loop is read.
   Tensor now(const Tensor& x) const;
-  FlowItem begin_number(FlowNotes& notes, const Entry& entry);
 
   LoopFlow& flow_;
   const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
