@@ -113,7 +113,8 @@ std::vector<std::size_t> gradients_at(const LoopFunction& function, const LoopBa
   for (std::size_t i = 0; i < way->gradients.size(); ++i) {
     if (!way->gradients[i]) continue;
     found.push_back(i);
-    if (backward.onto[i] && !way->continues[i]) refuse("the gradient of a tensor of a loop cannot continue a sum");
+    if (backward.onto[i] && !way->continues[i])
+      refuse("the gradient of a tensor of a loop cannot continue a sum");
   }
   return found;
 }
