@@ -1,6 +1,6 @@
 // Eigenvalues and eigenvectors of general matrices, as real and imaginary parts. With W = V^-1 and F = W dA V
 // a change dA of A = V diag(l) W changes l by diag(F), and V by U = V (F / (l_j - l_i)) but for what keeps
-// columns of length 1 and their largest elements real (Boeddeker et al., "On the computation of
+// columns of length 1 and their largest elements positive (Boeddeker et al., "On the computation of
 // complex-valued gradients", 2017).
 #include "tensor/ops/linalg.h"
 
@@ -130,7 +130,8 @@ void add_eig_ops(OpTable& table) {
        .family = kFamily,
        .documentation =
            "The real and imaginary parts of the eigenvalues of square matrices, in any order, and of their "
-           "eigenvectors, the columns of V, of length 1 with a real largest element: what `eig` consists of. "
+           "eigenvectors, the columns of V, of length 1 with a positive largest element: what `eig` consists "
+           "of. "
            "Derivatives through vectors need distinct eigenvalues.",
        .example = ">>> eig_parts(tensor([[0.0, -1.0], [1.0, 0.0]])).values_imag.abs().tolist()\n[1.0, 1.0]",
        .infer = eig_infer,

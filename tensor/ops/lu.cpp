@@ -102,7 +102,7 @@ std::vector<TensorType> permutation_infer(std::span<const TensorType> inputs, co
   const TensorType& x = inputs[0];
   if (!is_integer(x.dtype) || x.sizes.empty()) {
     throw OpError(
-        ErrorKind::Type,
+        ErrorKind::DType,
         fmt::format("{}: expects the pivots that lu_factor gives, got {}", attrs.op()->name(), to_string(x)),
         {0});
   }

@@ -41,15 +41,28 @@ class GeneralEigen {
     for (int j = 0; j < n_; ++j) {
       const bool second = imaginary_[j] < 0;
       const T* const part = vectors_ + std::int64_t{j - (second ? 1 : 0)} * n_;
-      const T sign = imaginary_[j] == 0 ? T(0) : second ? T(-1) : T(1);
+      const bool is_real = imaginary_[j] == 0;
+      const T turn = turn_of(part, is_real), sign = second ? -turn : turn;
       for (std::int64_t i = 0; i < n_; ++i) {
-        real[i * n_ + j] = part[i];
-        imaginary[i * n_ + j] = sign == 0 ? T(0) : sign * part[n_ + i];
+        real[i * n_ + j] = turn * part[i];
+        imaginary[i * n_ + j] = is_real ? T(0) : sign * part[n_ + i];
       }
     }
   }
 
  private:
+  // What makes the largest element, which is real, positive: so vectors have one sign in every precision.
+  T turn_of(const T* part, bool is_real) const {
+    T most = -1, turn = 1;
+    for (int i = 0; i < n_; ++i) {
+      const T beside = is_real ? T(0) : part[n_ + i];
+      const T size = part[i] * part[i] + beside * beside;
+      if (!(size > most)) continue;
+      most = size;
+      turn = part[i] < 0 ? T(-1) : T(1);
+    }
+    return turn;
+  }
   int call(T* work, int size) const {
     return Lapack<T>::get().geev(job_, n_, a_, n_, real_, imaginary_, vectors_, n_, work, size);
   }
