@@ -120,7 +120,8 @@ TEST_CASE("integers and comparisons are constants", "[tape]") {
   CHECK_FALSE(grad_of(count));
   const OpError error = error_of([&] { set_requires_grad(count, true); });
   CHECK(error.kind() == ErrorKind::Autograd);
-  CHECK(error.message() == "requires_grad: a i64[2] cannot require grad, only floats can");
+  CHECK(error.message() ==
+        "requires_grad: a i64[2] cannot require grad, only floats and complex numbers can");
 }
 
 TEST_CASE("leaves and results", "[tape]") {
