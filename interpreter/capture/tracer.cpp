@@ -336,6 +336,7 @@ Tracer::Outcome Tracer::run() {
     called_back_since_ = false;
     before_.reset();
     if (run_loop()) continue;
+    guards_before_ = guards_.size();  // a loop that is no node had its numbers fixed
     if (may_stop()) before_ = take_snapshot();
     if (!before_instruction()) break;
     outcome.returned = vm_.step(base_);
