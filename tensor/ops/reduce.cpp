@@ -276,7 +276,9 @@ void add_extremum(OpTable& table, std::string_view signature, std::string_view d
 
 }  // namespace
 
-DType total_dtype(DType x, const Attrs& attrs) { return ops::dtype_or(attrs, is_differentiable(x) ? x : DType::I64); }
+DType total_dtype(DType x, const Attrs& attrs) {
+  return ops::dtype_or(attrs, is_differentiable(x) ? x : DType::I64);
+}
 
 std::vector<TensorType> infer_total(std::span<const TensorType> in, const Attrs& attrs) {
   return {reduced_type(in[0], attrs, total_dtype(in[0].dtype, attrs))};
