@@ -4,9 +4,6 @@
 #include <map>
 #include <utility>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 namespace kiln::interp {
 namespace {
 
@@ -109,45 +106,6 @@ Profile profile_of(std::vector<Event> events, double total) {
   profile.lines = longest_first(lines);
   profile.events = std::move(events);
   return profile;
-}
-
-namespace {
-
-std::string quoted_json(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string event_json(const Event& event) {
-  constexpr double kMicrosecond = 1e-3;  // in nanoseconds
-  const std::string line =
-      event.line.file == nullptr
-          ? ""
-          : fmt::format(R"(,"args":{{"line":{}}})",
-                        quoted_json(fmt::format("{}:{}", *event.line.file, event.line.number)));
-  return fmt::format(R"({{"name":{},"cat":"{}","ph":"X","ts":{:.3f},"dur":{:.3f},"pid":1,"tid":{}{}}})",
-                     quoted_json(event.name), kiln::timeline::name(event.kind),
-                     static_cast<double>(event.begin) * kMicrosecond,
-                     static_cast<double>(event.duration()) * kMicrosecond, event.thread + 1, line);
-}
-
-std::string thread_json(int thread) {
-  return fmt::format(R"({{"name":"thread_name","ph":"M","pid":1,"tid":{},"args":{{"name":"{}"}}}})",
-                     thread + 1, thread == 0 ? "the program" : fmt::format("thread {}", thread));
-}
-
-}  // namespace
-
-std::string trace_text(const std::vector<Event>& events) {
-  int threads = 1;
-  std::string all;
-  for (const Event& each : events) {
-    threads = std::max(threads, each.thread + 1);
-    if (each.kind == Kind::Line) continue;
-    all += event_json(each) + ",\n";
-  }
-  for (int k = 0; k < threads; ++k) all += thread_json(k) + (k + 1 < threads ? ",\n" : "\n");
-  return "{\"traceEvents\":[\n" + all + "],\"displayTimeUnit\":\"ns\"}\n";
 }
 
 }  // namespace kiln::interp

@@ -1,4 +1,4 @@
-// Owns what a recording of the timeline comes to: time by phase, by op and by line, and the trace as a file.
+// Owns what a recording of the timeline comes to: time by phase, by op and by line.
 #pragma once
 
 #include <array>
@@ -42,9 +42,5 @@ struct Profile {
 
 // `total` in seconds. What the machine did behind the last tick goes to the line of that tick.
 Profile profile_of(std::vector<kiln::timeline::Event> events, double total);
-
-// The trace in the JSON that Perfetto and chrome://tracing open: an event of phase X for each span, in
-// microseconds, on the track of its thread, with its line.
-std::string trace_text(const std::vector<kiln::timeline::Event>& events);
 
 }  // namespace kiln::interp

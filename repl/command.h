@@ -41,7 +41,7 @@ std::span<const Command> looking_commands();     // who type mem bt
 std::span<const Command> device_commands();      // devices
 std::span<const Command> rank_commands();        // ranks
 std::span<const Command> timing_commands();      // time timeit
-std::span<const Command> profiling_commands();   // profile
+std::span<const Command> profiling_commands();   // profile trace
 std::span<const Command> overview_commands();    // stages
 std::span<const Command> stage_commands();       // captured functional fused … graph diff passes pass
 std::span<const Command> kernel_commands();      // kernels check

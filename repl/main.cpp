@@ -12,8 +12,6 @@
 #include "interpreter/capture/stages.h"
 #include "interpreter/files/system_call.h"
 #include "interpreter/host/rank_job.h"
-#include "interpreter/profile.h"
-#include "interpreter/vm/profile_run.h"
 #include "repl/command.h"
 #include "repl/explain.h"
 #include "repl/failure.h"
@@ -31,6 +29,7 @@
 #include "repl/start.h"
 #include "repl/terminal.h"
 #include "repl/tools.h"
+#include "repl/trace.h"
 #include "repl/version.h"
 #include "repl/write_text.h"
 #include "tensor/detached_call.h"
@@ -176,10 +175,9 @@ Result run_program(Session& session, const CommandLine& line) {
 // Writes what time went to where that is asked for, also of a program that failed.
 Result run_traced(Session& session, const CommandLine& line) {
   if (line.trace.empty()) return run_program(session, line);
-  Result result;
-  const interp::Profile profile =
-      interp::profile_run(session.interpreter(), [&] { result = run_program(session, line); });
-  write_text(line.trace, interp::trace_text(profile.events));
+  Trace trace(line.trace);
+  const Result result = run_program(session, line);
+  trace.finish();
   return result;
 }
 

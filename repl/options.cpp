@@ -211,7 +211,8 @@ class Reader {
                        {}};
     const bool is_program = line_.mode == Mode::Script || line_.mode == Mode::Code;
     if (!line_.trace.empty() && !is_program && !stopped)
-      throw UsageError{"`--trace` goes with programs", "`kiln --trace trace.json f.kiln`"};
+      throw UsageError{"`--trace` goes with programs",
+                       "`kiln --trace trace.json f.kiln`; at the prompt `:trace trace.json`"};
     if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
                        interp::capture::known_backends()};

@@ -17,6 +17,7 @@
 #include "repl/model_tree.h"
 #include "repl/pasted.h"
 #include "repl/prompt_mark.h"
+#include "repl/trace.h"
 #include "repl/walk.h"
 #include "tensor/interrupt.h"
 
@@ -59,7 +60,10 @@ std::unique_ptr<interp::Interpreter> Session::make_interpreter() {
   return std::make_unique<interp::Interpreter>(std::move(settings));
 }
 
-Session::~Session() = default;
+// A trace that was not ended ends with the session.
+Session::~Session() {
+  if (trace_) guarded({}, [&] { write(trace_->finish()); });
+}
 
 void Session::write(std::string_view text) {
   if (page_) {

@@ -33,6 +33,7 @@ struct Result {
 class LessonProgress;
 class Debugger;
 class KeptSettings;
+class Trace;
 class Walk;
 
 class Session {
@@ -110,6 +111,8 @@ class Session {
   const std::optional<lang::Diagnostic>& last_error() const { return last_error_; }
   // The walk under way, null when there is none (repl/walk.h).
   std::unique_ptr<Walk>& walk() { return walk_; }
+  // The trace that is being recorded, null when there is none (repl/trace.h).
+  std::unique_ptr<Trace>& trace() { return trace_; }
   // The lesson under way, and what was done of all (repl/lesson_progress.h).
   LessonProgress& lesson_progress();
   // What `:set` changed, in this session and in earlier ones (repl/kept_settings.h).
@@ -158,6 +161,7 @@ class Session {
   std::string last_loaded_;
   std::optional<lang::Diagnostic> last_error_;
   std::unique_ptr<Walk> walk_;
+  std::unique_ptr<Trace> trace_;
   std::unique_ptr<LessonProgress> lesson_progress_;  // when first asked for
   std::unique_ptr<KeptSettings> settings_;
   std::unique_ptr<Debugger> debugger_;

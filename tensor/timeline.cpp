@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "tensor/device_memory.h"
 #include "tensor/error.h"
 
 namespace kiln::timeline {
@@ -25,7 +26,8 @@ struct State {
   std::function<Line()> line_source;
   std::atomic<std::int64_t> number{0};  // of the recording
   std::atomic<Clock::rep> start{0};
-  std::atomic<int> compiling{0};  // spans of compilation that are open
+  std::atomic<std::int64_t> start_since_1970{0};  // nanoseconds, as `start` is
+  std::atomic<int> compiling{0};                  // spans of compilation that are open
   std::mutex watch_mutex;
   int watches = 0;
   std::vector<Phase> watched;  // under way on the thread of the watches
@@ -35,10 +37,12 @@ State& state() {
   return only;
 }
 
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count() -
-         state().start.load(std::memory_order_relaxed);
+template <class AnyClock>
+std::int64_t nanoseconds_of() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(AnyClock::now().time_since_epoch()).count();
 }
+
+std::int64_t now() { return nanoseconds_of<Clock>() - state().start.load(std::memory_order_relaxed); }
 
 struct Mine {
   std::shared_ptr<Told> told;
@@ -63,6 +67,11 @@ Mine& joined() {
   return mine;
 }
 
+void keep(const Mine& thread, Event event) {
+  const std::lock_guard lock(thread.told->mutex);
+  thread.told->events.push_back(std::move(event));
+}
+
 }  // namespace
 
 std::string_view name(Kind kind) {
@@ -83,6 +92,8 @@ std::string_view name(Kind kind) {
       return "op";
     case Kind::Kernel:
       return "kernel";
+    case Kind::Collective:
+      return "collective";
     case Kind::Line:
       return "line";
     case Kind::Share:
@@ -109,10 +120,26 @@ void set_line_source(std::function<Line()> source) { state().line_source = std::
 void mark(const Line& line) {
   if (!records(Detail::Ops)) return;
   const Mine& thread = joined();
-  Event event{Kind::Line, "", line, thread.thread, now(), 0};
-  event.end = event.begin;
-  const std::lock_guard lock(thread.told->mutex);
-  thread.told->events.push_back(std::move(event));
+  Event event;
+  event.kind = Kind::Line;
+  event.line = line;
+  event.thread = thread.thread;
+  event.begin = event.end = now();
+  keep(thread, std::move(event));
+}
+
+void tell_beside(std::string name, std::string phase, std::int64_t begin, std::int64_t end) {
+  if (!records(Detail::Ops)) return;
+  constexpr std::int64_t kMicrosecond = 1000;  // nanoseconds
+  const std::int64_t start = state().start_since_1970.load(std::memory_order_relaxed);
+  Event event;
+  event.kind = Kind::Collective;
+  event.name = std::move(name);
+  event.phase = std::move(phase);
+  event.thread = kBeside;
+  event.begin = begin * kMicrosecond - start;
+  event.end = end * kMicrosecond - start;
+  keep(joined(), std::move(event));
 }
 
 Recording::Recording(Detail detail) {
@@ -123,7 +150,8 @@ Recording::Recording(Detail detail) {
       throw OpError(ErrorKind::Value, "time is being recorded already", {},
                     "end the recording around this one");
     all.threads.clear();
-    all.start = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+    all.start = began_ = nanoseconds_of<Clock>();
+    all.start_since_1970 = nanoseconds_of<std::chrono::system_clock>();
     all.number.fetch_add(1, std::memory_order_release);
     const std::lock_guard watch(all.watch_mutex);
     detail::wanted = detail;
@@ -237,8 +265,9 @@ void Span::end() {
   if (event_->kind == Kind::Compile) --state().compiling;
   if (mine.innermost == event_.get()) mine.innermost = outer_;
   if (state().number.load(std::memory_order_acquire) != mine.recording || !records(Detail::Phases)) return;
-  const std::lock_guard lock(mine.told->mutex);
-  mine.told->events.push_back(std::move(*event_));
+  const bool computes = event_->kind == Kind::Op || event_->kind == Kind::Kernel;
+  if (computes && records(Detail::Ops)) event_->live_bytes = static_cast<std::int64_t>(live_tensor_bytes());
+  keep(mine, std::move(*event_));
 }
 
 bool is_compiling() { return state().compiling.load() > 0; }

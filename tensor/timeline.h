@@ -14,16 +14,17 @@
 namespace kiln::timeline {
 
 enum class Kind : std::uint8_t {
-  Parse,     // from text to the tree
-  Bytecode,  // from the tree to bytecode
-  Run,       // the machine runs bytecode
-  Capture,   // the machine runs bytecode and notes what it does
-  Compile,   // passes over a graph, and the code of its kernels
-  Wait,      // for what another thread compiles
-  Op,        // one op of the table
-  Kernel,    // an instruction of a compiled call
-  Line,      // no span: see `mark`
-  Share,     // of a loop over elements, on another thread than the one that brought it
+  Parse,       // from text to the tree
+  Bytecode,    // from the tree to bytecode
+  Run,         // the machine runs bytecode
+  Capture,     // the machine runs bytecode and notes what it does
+  Compile,     // passes over a graph, and the code of its kernels
+  Wait,        // for what another thread compiles
+  Op,          // one op of the table
+  Kernel,      // an instruction of a compiled call
+  Collective,  // what this rank does with others: see `tell_beside`
+  Line,        // no span: see `mark`
+  Share,       // of a loop over elements, on another thread than the one that brought it
 };
 std::string_view name(Kind kind);
 inline constexpr std::string_view kDifferentiate = "differentiate";  // the name of that part of compilation
@@ -44,14 +45,20 @@ Line line_of(std::string_view file, int number);
 // Says which line of the program runs now, asked on the thread that runs it; on others it gives none.
 void set_line_source(std::function<Line()> source);
 
+inline constexpr int kBeside = -1;
+
 struct Event {
   Kind kind = Kind::Run;
   std::string name;
   Line line;
-  int thread = 0;  // in the order in which threads had something to tell; 0 began the recording
+  // In the order in which threads had something to tell; 0 began the recording. kBeside: of no one thread,
+  // and several such spans may overlap.
+  int thread = 0;
   // Nanoseconds since the recording began.
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  std::int64_t live_bytes = -1;  // of all tensors when an op or an instruction had ended; -1: not asked
+  std::string phase;             // of Kind::Collective: which part of it
 
   std::int64_t duration() const { return end - begin; }
 };
@@ -59,6 +66,10 @@ struct Event {
 // The machine's own time up to now, since the last mark, goes to this line: an event without duration. It
 // does nothing unless ops are recorded.
 void mark(const Line& line);
+
+// What goes on beside the threads, as a rank's part in a collective. Times are microseconds since 1970. It
+// does nothing unless ops are recorded.
+void tell_beside(std::string name, std::string phase, std::int64_t begin, std::int64_t end);
 
 // One recording at a time.
 class Recording {
@@ -73,6 +84,11 @@ class Recording {
   std::vector<Event> take();
   // The same, and ends the recording.
   std::vector<Event> stop();
+  // When it began, in nanoseconds of the steady clock, which processes of one host share.
+  std::int64_t began() const { return began_; }
+
+ private:
+  std::int64_t began_ = 0;
 };
 // Does any thread compile now? Known while a recording is under way.
 bool is_compiling();

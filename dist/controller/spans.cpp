@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "tensor/timeline.h"
+
 namespace kiln::dist {
 
 void Spans::start() {
@@ -18,11 +20,13 @@ std::vector<CommunicationSpan> Spans::stop() {
 }
 
 bool Spans::are_recorded() const {
+  if (timeline::records(timeline::Detail::Ops)) return true;
   const std::lock_guard lock(mutex_);
   return is_recording_;
 }
 
 void Spans::add(CommunicationSpan span) {
+  timeline::tell_beside(span.name, span.phase, span.begin, span.end);
   const std::lock_guard lock(mutex_);
   if (is_recording_) spans_.push_back(std::move(span));
 }

@@ -1,4 +1,5 @@
-// Owns the record of what a rank does with others and beside them, for a timeline of all ranks.
+// Owns the record of what a rank does with others and beside them, for a timeline of all ranks. A recording of
+// the process's own timeline (tensor/timeline.h) is told, too.
 #pragma once
 
 #include <cstdint>

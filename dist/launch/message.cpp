@@ -48,7 +48,7 @@ std::optional<Message> MessageReader::next() {
   if (bytes_.size() < kHead) return std::nullopt;
   const std::uint32_t length = number_at(bytes_, 0), key_length = number_at(bytes_, 5);
   const auto kind = static_cast<unsigned char>(bytes_[4]);
-  if (length > kLongest || key_length > length || kind > static_cast<unsigned char>(Message::Kind::Unheard))
+  if (length > kLongest || key_length > length || kind > static_cast<unsigned char>(Message::Kind::ReadClock))
     throw std::runtime_error("what came is no message between a launcher and its ranks");
   if (bytes_.size() < kHead + length) return std::nullopt;
   Message message{static_cast<Message::Kind>(kind), bytes_.substr(kHead, key_length),

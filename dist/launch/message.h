@@ -23,7 +23,8 @@ struct Message {
     Stop,       // to a rank: the job has ended, and so must the rank
     Goodbye,    // from a rank: it ends as it should
     Ready,      // from a rank that was started for an epoch to come: it can meet the others
-    Unheard     // from a rank: value is the numbers of the processes that it no longer hears, as "0 3"
+    Unheard,    // from a rank: value is the numbers of the processes that it no longer hears, as "0 3"
+    ReadClock   // from a rank: key is a name for the answer, which has the launcher's clock in its value
   };
   Kind kind;
   std::string key, value;

@@ -32,6 +32,11 @@ class RankLink final : public Store {
   void set(const std::string& key, const std::string& value) override;
   std::string get(const std::string& key, std::chrono::milliseconds limit) override;
 
+  /// What to add to nanoseconds of this process's steady clock to get those since the launcher began to
+  /// listen, by which the times of all ranks can be compared. Asks the launcher. Throws NotSet where it does
+  /// not answer.
+  std::int64_t to_job_clock();
+
   /// What the launcher said last of the membership.
   struct Epoch {
     int number = -1;  // none yet
@@ -75,6 +80,7 @@ class RankLink final : public Store {
   LostHandler handler_;
   Epoch epoch_;  // the newest
   std::unique_ptr<Loss> loss_;
+  std::atomic<int> clock_asked_{0};
   std::atomic<bool> ends_{false};
   std::thread thread_;
 };

@@ -21,6 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::string nanoseconds_text(Clock::time_point at) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count());
+}
+
 bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -140,6 +144,9 @@ void Rendezvous::handle(Connection& connection, const Message& message) {
       return;
     case Message::Kind::Unheard:
       return callbacks_.unheard(connection.rank, parse_numbers(message.value));
+    case Message::Kind::ReadClock:
+      return send(connection, {Message::Kind::ReadClock, message.key,
+                               nanoseconds_text(Clock::now()) + " " + nanoseconds_text(began_)});
     case Message::Kind::Ready:
       return callbacks_.ready(connection.rank);
     case Message::Kind::Goodbye:

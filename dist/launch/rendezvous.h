@@ -76,7 +76,8 @@ class Rendezvous {
   Descriptor listener_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::map<std::string, std::string> values_;
-  std::chrono::steady_clock::time_point ticked_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point ticked_ = began_;
 };
 
 }  // namespace kiln::dist

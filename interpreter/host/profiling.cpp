@@ -4,6 +4,7 @@
 #include "interpreter/files/atomic_file.h"
 #include "interpreter/host/record.h"
 #include "interpreter/shadow.h"
+#include "interpreter/trace_text.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/profile_run.h"
 #include "interpreter/vm/tables.h"

@@ -1,15 +1,17 @@
-// The command that shows where time goes: profile.
+// The commands that show where time goes: profile trace.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "interpreter/trace_text.h"
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/profile_run.h"
 #include "repl/command.h"
 #include "repl/table.h"
 #include "repl/terminal.h"
+#include "repl/trace.h"
 #include "repl/units.h"
 #include "repl/write_text.h"
 
@@ -96,11 +98,11 @@ std::string lines_text(Session& session, const Profile& profile) {
   return text;
 }
 
+constexpr std::string_view kTraceEnding = ".json";
 // "f(x) trace.json": the expression, and the file at its end if there is one.
 std::pair<std::string_view, std::string> split_file(std::string_view text) {
-  constexpr std::string_view kEnding = ".json";
   const std::size_t blank = text.find_last_of(" \t");
-  if (!text.ends_with(kEnding) || blank == std::string_view::npos) return {text, ""};
+  if (!text.ends_with(kTraceEnding) || blank == std::string_view::npos) return {text, ""};
   return {trim(text.substr(0, blank)), std::string(text.substr(blank + 1))};
 }
 
@@ -116,7 +118,53 @@ void profile(Session& session, std::string_view argument) {
   session.write(fmt::format("wrote {}, which Perfetto opens (ui.perfetto.dev)\n", file));
 }
 
-constexpr std::array<Command, 1> kCommands{{
+// ---- :trace ----
+
+void end_trace(Session& session) {
+  const std::unique_ptr<Trace> trace = std::move(session.trace());
+  if (!trace) command_error("ValueError", "no trace is being recorded", "`:trace trace.json` begins one");
+  session.write(trace->finish());
+}
+
+void begin_trace(Session& session, std::string_view path) {
+  if (session.trace())
+    command_error("ValueError",
+                  fmt::format("a trace is being recorded already, to {}", session.trace()->path()),
+                  "`:trace off` writes it");
+  session.trace() = std::make_unique<Trace>(std::string(path));
+  session.write(fmt::format("recording to {} until `:trace off`\n", path));
+}
+
+// What the line did until it failed is written, too.
+void trace_line(Session& session, std::string_view text, const std::string& path) {
+  Trace trace(path);
+  interp::Interpreter::Outcome outcome;
+  try {
+    outcome = session.run(text);
+  } catch (...) {
+    session.write(trace.finish());
+    throw;
+  }
+  if (outcome.has_value) session.show(outcome.value);
+  session.write(trace.finish());
+}
+
+void trace(Session& session, std::string_view argument) {
+  const auto [text, file] = split_file(argument);
+  if (argument == "off") {
+    end_trace(session);
+  } else if (!file.empty()) {
+    trace_line(session, text, file);
+  } else if (argument.ends_with(kTraceEnding)) {
+    begin_trace(session, argument);
+  } else if (argument.empty() && session.trace()) {
+    session.write(fmt::format("recording to {} until `:trace off`\n", session.trace()->path()));
+  } else {
+    usage_error(*find_command("trace"), "give the file of the trace, which ends in .json");
+  }
+}
+
+constexpr std::array<Command, 2> kCommands{{
     {"profile", "e [file.json]", "Timing", "run once; time by op and by line",
      "Each op is timed, also within compiled code, where those of a kernel are one row; they count for the "
      "line\n"
@@ -127,6 +175,16 @@ constexpr std::array<Command, 1> kCommands{{
      "phases of compilation and the work of each thread.\n\n"
      "kiln> x = rand(100, 100)\nkiln> :profile (x @ x).relu().sum()\n",
      profile, in_programs("profile(() => f(x))")},
+    {"trace", "file.json | off | e file.json", "Timing", "record what takes time, for Perfetto",
+     "`:trace file.json` records all that runs until `:trace off`, which writes the file; `:trace e "
+     "file.json` "
+     "runs\n"
+     "e alone. Perfetto (ui.perfetto.dev) shows what each thread did when, phases of compilation, ops and "
+     "kernels with\n"
+     "their lines, the bytes of live tensors, and in a job all ranks, with their collectives. `kiln --trace "
+     "file.json f.kiln`\n"
+     "does so for a program. See also `:profile`, which adds it up.\n",
+     trace, in_programs("profile(() => f(x)).trace_json"), "off", true},
 }};
 
 }  // namespace

@@ -31,7 +31,7 @@ OTHER_WORDS = {
     "interpreter/host/math.cpp": "max min",
     "interpreter/host/plain_methods.cpp": "index trace",
     "interpreter/host/regex.cpp": "full",
-    "interpreter/profile.cpp": "cat",  # a field of the trace
+    "interpreter/trace_text.cpp": "cat",  # a field of the trace
     "interpreter/host/plot_call.cpp": "linear log",  # scales of axes
     "interpreter/host/str_case_methods.cpp": "fill",
     "interpreter/host/str_methods.cpp": "sub",
@@ -51,6 +51,7 @@ OTHER_WORDS = {
     "repl/graphviz.cpp": "dot",  # a program
     "repl/commands/overview.cpp": "full",
     "repl/commands/pictures.cpp": "dot",
+    "repl/commands/profiling.cpp": "trace",
     "repl/index_type.cpp": "index",
     "repl/type_of.cpp": "shape slice",
     "tensor/collective.cpp": "max min sum",  # reductions over ranks

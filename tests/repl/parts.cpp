@@ -63,7 +63,8 @@ TEST_CASE("the command line chooses a mode") {
 TEST_CASE("a trace is of a program") {
   CHECK(parsed({"--trace", "t.json", "a.kiln"}).trace == "t.json");
   CHECK(parsed({"--trace=t.json", "-e", "1"}).trace == "t.json");
-  CHECK(complaint({"--trace", "t.json"}) == "`--trace` goes with programs|`kiln --trace trace.json f.kiln`");
+  CHECK(complaint({"--trace", "t.json"}) ==
+        "`--trace` goes with programs|`kiln --trace trace.json f.kiln`; at the prompt `:trace trace.json`");
 }
 
 TEST_CASE("kiln build takes a program and a function, and leaves the rest to what builds") {

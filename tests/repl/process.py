@@ -14,6 +14,7 @@ from process_cases.ranks import *
 from process_cases.running import *
 from process_cases.terminal import *
 from process_cases.tools import *
+from process_cases.traces import *
 
 if __name__ == "__main__":
     support.KILN = os.path.abspath(sys.argv.pop(1))

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "tensor/functions.h"
@@ -106,6 +108,38 @@ TEST_CASE("events may be taken while a recording goes on, and what is compiled i
   CHECK_FALSE(is_compiling());
   CHECK(recording.take().size() == 1);
   CHECK(recording.stop().empty());
+}
+
+TEST_CASE("an op knows how many bytes of tensors live when it has ended", "[timeline]") {
+  const auto last_bytes = [](const std::vector<Event>& events) { return events.back().live_bytes; };
+  Recording recording(Detail::Ops);
+  {
+    const Tensor x = ops::ones(Dims{1000, 250});
+    const std::int64_t one = last_bytes(recording.take());
+    const Tensor y = ops::exp(x);
+    CHECK(last_bytes(recording.take()) == one + 1'000'000);
+    const Span phase(Kind::Compile, "phase");
+  }
+  CHECK(last_bytes(recording.stop()) == -1);
+}
+
+TEST_CASE("what goes on beside the threads is told with times of the day", "[timeline]") {
+  using namespace std::chrono;
+  const auto today = [] {
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  };
+  tell_beside("before", "", today(), today());
+  Recording recording(Detail::Ops);
+  const std::int64_t begin = today();
+  const Span here(Kind::Run, "here");
+  tell_beside("`w`", "allreduce", begin, begin + 2000);
+  const std::vector<Event> events = recording.stop();
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].thread == kBeside);
+  CHECK(events[0].phase == "allreduce");
+  CHECK(events[0].duration() == 2'000'000);
+  CHECK(std::abs(events[0].begin) < 1'000'000'000);
+  CHECK(own_times(events).size() == 1);
 }
 
 TEST_CASE("one recording at a time", "[timeline]") {
