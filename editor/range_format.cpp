@@ -86,6 +86,33 @@ class LineDiff {
   std::size_t start_ = 0, end_ = 0;  // lines that are the same at the beginning and at the end
 };
 
+// Where as many lines come as go, each is a change of its own, so that neighbours of a range stay as they
+// are.
+std::vector<LineChange> line_by_line(const std::vector<LineChange>& changes) {
+  std::vector<LineChange> all;
+  for (const LineChange& each : changes) {
+    const Lines lines = lines_of(each.text);
+    if (lines.size() != each.count) {
+      all.push_back(each);
+      continue;
+    }
+    for (std::uint32_t k = 0; k < each.count; ++k) all.push_back({each.first + k, 1, std::string(lines[k])});
+  }
+  return all;
+}
+
+// Those of lines from `first` to `last`.
+std::vector<LineChange> changes_within(const std::vector<LineChange>& changes, std::size_t first,
+                                       std::size_t last) {
+  std::vector<LineChange> within;
+  for (const LineChange& each : changes) {
+    // Lines that are only added stand before the one of their number.
+    const std::size_t end = each.first + std::max<std::size_t>(each.count, 1);
+    if (each.first <= last && first < end) within.push_back(each);
+  }
+  return within;
+}
+
 std::string changed(const Lines& lines, const std::vector<LineChange>& changes) {
   std::string text;
   std::size_t at = 0;
@@ -109,17 +136,14 @@ std::vector<LineChange> range_changes(const std::string& name, const std::string
   const std::string whole = formatted(name, text);
   const Lines lines = lines_of(text);
   const std::vector<LineChange> all = LineDiff(lines, lines_of(whole)).changes();
-  std::vector<LineChange> within;
-  for (const LineChange& each : all) {
-    // Lines that are only added stand before the one of their number.
-    const std::size_t end = each.first + std::max<std::size_t>(each.count, 1);
-    if (each.first <= last && first < end) within.push_back(each);
-  }
-  if (within.empty()) return {};
-  try {
-    if (formatted(name, changed(lines, within)) == whole) return within;
-  } catch (const lang::UserError&) {
-    // Half of what belongs together was changed.
+  for (const std::vector<LineChange>& each : {line_by_line(all), all}) {
+    const std::vector<LineChange> within = changes_within(each, first, last);
+    if (within.empty()) return {};
+    try {
+      if (formatted(name, changed(lines, within)) == whole) return within;
+    } catch (const lang::UserError&) {
+      // Half of what belongs together was changed.
+    }
   }
   return all;
 }

@@ -56,6 +56,47 @@ const Symbol* variable_of_module(const Analysis& analysis, const std::string& na
   return nullptr;
 }
 
+// The function that a variable of a module stands for in all of its text; null where there is no such one.
+const lang::FunctionExpr* only_function(const Symbol& symbol) {
+  const auto definitions = std::ranges::count_if(symbol.occurrences, &Occurrence::is_definition);
+  return symbol.owner == nullptr && definitions == 1 ? symbol.function : nullptr;
+}
+
+const Symbol* parameter_of(const Analysis& analysis, const lang::FunctionExpr& function,
+                           const std::string& name) {
+  for (const Symbol& each : analysis.symbols().all())
+    if (each.owner == &function && each.kind == SymbolKind::Parameter && each.name == name) return &each;
+  return nullptr;
+}
+
+// An argument that a call gives by name, and where the name of what is called begins.
+struct NamedArgument {
+  std::uint32_t callee;
+  const lang::Argument* argument;
+};
+
+std::vector<NamedArgument> named_arguments(const Analysis& analysis) {
+  std::vector<NamedArgument> found;
+  for (const lang::CallExpr* call : analysis.symbols().named_calls()) {
+    const lang::Expr& callee = *call->callee;
+    const bool is_member = callee.kind == lang::ExprKind::Attribute;
+    if (!is_member && callee.kind != lang::ExprKind::Name) continue;
+    const std::uint32_t begin =
+        is_member ? static_cast<const lang::AttributeExpr&>(callee).name_span.begin : callee.span.begin;
+    for (const lang::Argument& each : call->arguments)
+      if (each.kind == lang::Argument::Kind::Named) found.push_back({begin, &each});
+  }
+  return found;
+}
+
+std::optional<NamedArgument> named_argument_at(const Analysis& analysis, std::size_t offset) {
+  for (const NamedArgument& each : named_arguments(analysis)) {
+    const lang::Span& span = each.argument->name_span;
+    if (span.begin <= offset && offset <= span.end) return each;
+  }
+  return std::nullopt;
+}
+
 // What a variable of a module stands for in the module that it is imported from; nothing where it is no name
 // imported from a file of the user's.
 std::optional<SharedName> imported_from(const std::string& file, const Symbol& symbol) {
@@ -200,11 +241,11 @@ std::string imported_file(const std::string& folder, const lang::ImportStmt& imp
   return fs::exists(path, failed) ? canonical(path.string()) : "";
 }
 
-std::optional<SharedName> shared_name_at(Workspace& workspace, Document& document, std::size_t offset) {
-  const std::string file = document.path().empty() ? std::string() : canonical(document.path());
-  if (file.empty()) return std::nullopt;
-  Programs programs(workspace);
-  const Analysis& analysis = document.analysis();
+namespace {
+
+// A variable at an offset, apart from parameters.
+std::optional<SharedName> shared_variable_at(Programs& programs, const Analysis& analysis,
+                                             const std::string& file, std::size_t offset) {
   for (const Symbol& each : analysis.symbols().all()) {
     const lang::ImportStmt* const import = import_of(each);
     if (import == nullptr || offset < import->span.begin || offset > import->span.end) continue;
@@ -231,10 +272,53 @@ std::optional<SharedName> shared_name_at(Workspace& workspace, Document& documen
   return SharedName{file, symbol->name};
 }
 
+// A parameter of a function of this text.
+std::optional<SharedName> own_parameter_at(const Analysis& analysis, const std::string& file,
+                                           std::size_t offset) {
+  const Symbol* const parameter = analysis.symbols().at(offset);
+  if (parameter == nullptr || parameter->owner == nullptr || parameter->kind != SymbolKind::Parameter)
+    return std::nullopt;
+  for (const Symbol& each : analysis.symbols().all())
+    if (only_function(each) == parameter->owner) return SharedName{file, each.name, parameter->name};
+  return std::nullopt;
+}
+
+// The parameter that an argument names; nothing where no text says which function is called.
+std::optional<SharedName> named_parameter(Programs& programs, const Analysis& analysis,
+                                          const std::string& file, const NamedArgument& named) {
+  auto called = shared_variable_at(programs, analysis, file, named.callee);
+  const NamePlaces* const program = called ? programs.find(called->file) : nullptr;
+  const Symbol* const variable =
+      program == nullptr ? nullptr : variable_of_module(*program->analysis, called->name);
+  const lang::FunctionExpr* const function = variable == nullptr ? nullptr : only_function(*variable);
+  const std::string name(named.argument->name);
+  if (function == nullptr || parameter_of(*program->analysis, *function, name) == nullptr)
+    return std::nullopt;
+  called->parameter = name;
+  return called;
+}
+
+}  // namespace
+
+std::optional<SharedName> shared_name_at(Workspace& workspace, Document& document, std::size_t offset) {
+  const std::string file = document.path().empty() ? std::string() : canonical(document.path());
+  if (file.empty()) return std::nullopt;
+  Programs programs(workspace);
+  const Analysis& analysis = document.analysis();
+  if (auto own = own_parameter_at(analysis, file, offset)) return own;
+  if (const auto named = named_argument_at(analysis, offset))
+    return named_parameter(programs, analysis, file, *named);
+  return shared_variable_at(programs, analysis, file, offset);
+}
+
 std::optional<NameAt> name_at(Document& document, std::size_t offset) {
   const Analysis& analysis = document.analysis();
   if (const lang::AttributeExpr* const member = analysis.symbols().member_at(offset))
     return NameAt{member->name_span.begin, member->name_span.end, std::string(member->name)};
+  if (const auto named = named_argument_at(analysis, offset)) {
+    const lang::Argument& argument = *named->argument;
+    return NameAt{argument.name_span.begin, argument.name_span.end, std::string(argument.name)};
+  }
   for (const Symbol& each : analysis.symbols().all()) {
     for (const Occurrence& at : each.occurrences)
       if (at.begin <= offset && offset <= at.end) return NameAt{at.begin, at.end, each.name};
@@ -249,6 +333,29 @@ std::optional<NameAt> name_at(Document& document, std::size_t offset) {
   return std::nullopt;
 }
 
+namespace {
+
+// Of the places of a function in a text, the arguments that calls of it give the parameter by name, and in
+// its own text the parameter itself.
+std::vector<Occurrence> places_of_parameter(const Analysis& analysis, bool is_own,
+                                            const std::vector<Occurrence>& places, const SharedName& name) {
+  std::vector<Occurrence> named, all;
+  for (const NamedArgument& each : named_arguments(analysis)) {
+    const lang::Span& span = each.argument->name_span;
+    if (each.argument->name == name.parameter &&
+        std::ranges::find(places, each.callee, &Occurrence::begin) != places.end())
+      named.push_back({span.begin, span.end, false});
+  }
+  const Symbol* const variable = is_own ? variable_of_module(analysis, name.name) : nullptr;
+  const lang::FunctionExpr* const function = variable == nullptr ? nullptr : only_function(*variable);
+  const Symbol* const own = function == nullptr ? nullptr : parameter_of(analysis, *function, name.parameter);
+  if (own != nullptr) all = own->occurrences;
+  merge(all, named);
+  return all;
+}
+
+}  // namespace
+
 std::vector<NamePlaces> places_of(Workspace& workspace, const std::vector<std::string>& folders,
                                   const SharedName& name) {
   Programs programs(workspace);
@@ -260,8 +367,9 @@ std::vector<NamePlaces> places_of(Workspace& workspace, const std::vector<std::s
     // A folder of so many files is no folder of programs.
   }
   std::map<std::string, std::vector<Occurrence>> found;
-  std::set<SharedName> seen{name};
-  for (std::vector<SharedName> left{name}; !left.empty();) {
+  const SharedName variable{name.file, name.name};
+  std::set<SharedName> seen{variable};
+  for (std::vector<SharedName> left{variable}; !left.empty();) {
     const SharedName wanted = left.back();
     left.pop_back();
     for (const std::string& file : files) {
@@ -276,6 +384,10 @@ std::vector<NamePlaces> places_of(Workspace& workspace, const std::vector<std::s
   }
   std::vector<NamePlaces> all;
   for (auto& [file, places] : found) {
+    if (!name.parameter.empty()) {
+      places = places_of_parameter(*programs.find(file)->analysis, file == name.file, places, name);
+      if (places.empty()) continue;
+    }
     all.push_back(*programs.find(file));
     all.back().places = std::move(places);
   }

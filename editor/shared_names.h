@@ -10,10 +10,11 @@
 
 namespace kiln::editor {
 
-// A variable of the module in a file of the user's.
+// A variable of the module in a file of the user's, or a parameter of the function that it stands for.
 struct SharedName {
   std::string file;  // its canonical path
   std::string name;
+  std::string parameter = {};  // "": the variable itself
   friend auto operator<=>(const SharedName&, const SharedName&) = default;
 };
 
@@ -29,7 +30,8 @@ struct NameAt {
 std::string imported_file(const std::string& folder, const lang::ImportStmt& import);
 
 // What the name at an offset is, where other files may use it as well: a variable of the module, what stands
-// behind `from module import`, or a member of a module. Nothing for names that belong to the text alone.
+// behind `from module import`, a member of a module, or a parameter of a function of the module, which calls
+// may name. Nothing for names that belong to the text alone.
 std::optional<SharedName> shared_name_at(Workspace& workspace, Document& document, std::size_t offset);
 // The name itself, of a shared name or any other.
 std::optional<NameAt> name_at(Document& document, std::size_t offset);

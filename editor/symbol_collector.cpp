@@ -176,6 +176,9 @@ void SymbolCollector::pattern(lang::Pattern& p) {
 
 void SymbolCollector::call(lang::CallExpr& e) {
   children(e);
+  if (std::ranges::any_of(
+          e.arguments, [](const lang::Argument& each) { return each.kind == lang::Argument::Kind::Named; }))
+    named_calls.push_back(&e);
   if (e.callee->kind != ExprKind::Name) return;
   const auto& callee = as<lang::NameExpr>(*e.callee);
   const Symbol* const symbol = find(callee.binding, callee.name);

@@ -24,6 +24,7 @@ class SymbolCollector final : public lang::Walker {
   std::vector<Symbol> take_symbols();
   std::vector<const lang::AttributeExpr*> members;
   std::vector<const lang::FunctionExpr*> functions;
+  std::vector<const lang::CallExpr*> named_calls;
 
  private:
   // Whose local at which place, or the name of a variable of the module.

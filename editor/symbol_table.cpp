@@ -19,6 +19,7 @@ SymbolTable::SymbolTable(lang::Ast& ast) {
   symbols_ = collector.take_symbols();
   members_ = std::move(collector.members);
   functions_ = std::move(collector.functions);
+  named_calls_ = std::move(collector.named_calls);
   std::sort(members_.begin(), members_.end(), [](const lang::AttributeExpr* a, const lang::AttributeExpr* b) {
     return a->name_span.begin < b->name_span.begin;
   });

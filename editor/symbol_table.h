@@ -44,6 +44,8 @@ class SymbolTable {
   const lang::AttributeExpr* member_at(std::size_t offset) const;
   // All functions, outer ones before those within.
   const std::vector<const lang::FunctionExpr*>& functions() const { return functions_; }
+  // Calls that give an argument by the name of its parameter.
+  const std::vector<const lang::CallExpr*>& named_calls() const { return named_calls_; }
 
  private:
   struct Entry {
@@ -55,6 +57,7 @@ class SymbolTable {
   std::vector<Entry> entries_;  // by place
   std::vector<const lang::AttributeExpr*> members_;
   std::vector<const lang::FunctionExpr*> functions_;
+  std::vector<const lang::CallExpr*> named_calls_;
 };
 
 }  // namespace kiln::editor

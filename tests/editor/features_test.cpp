@@ -190,8 +190,11 @@ class Program {
     write("model.kiln",
           "import parts.layers\nimport \"./parts/layers.kiln\" as l\nfrom parts.layers import dense, rate as "
           "r\n"
-          "y = layers.dense(ones(1, 2), ones(2, 3)) + l.rate + r\nz = dense(ones(1, 2), ones(2, 3))\n");
-    write("main.kiln", "from model import dense, z\nprint(dense(ones(1, 2), ones(2, 3)), z)\n");
+          "y = layers.dense(ones(1, 2), ones(2, 3)) + l.rate + r\nz = dense(ones(1, 2), ones(2, 3))\n"
+          "l.local(dense=l.local(dense=2))\n");
+    write("main.kiln",
+          "from model import dense, z\nprint(dense(ones(1, 2), ones(2, 3)), z)\n"
+          "from parts.layers import local\nlocal(dense=1)\n");
   }
   ~Program() { std::filesystem::remove_all(folder_); }
   Program(const Program&) = delete;
@@ -240,7 +243,12 @@ TEST_CASE("a name that files share is found and renamed in all of them", "[edito
   };
   CHECK(count(1, 3, true) == 6);
   CHECK(count(0, 0, true) == 4);
-  CHECK(count(2, 9, true) == 2);  // a parameter is known within its function alone
+  CHECK(count(2, 9, true) == 5);  // a parameter, which calls name
+  const Json parameter = rename(main, 3, 6, "kept").at("result").at("changes");
+  CHECK(parameter == rename(layers, 2, 9, "kept").at("result").at("changes"));
+  CHECK(shown(parameter.at(layers)) == "2:9 kept\n2:18 kept\n");
+  CHECK(shown(parameter.at(model)) == "5:8 kept\n5:22 kept\n");
+  CHECK(shown(parameter.at(main)) == "3:6 kept\n");
   CHECK(client.result("textDocument/prepareRename", at(main, 1, 7)).at("placeholder") == "dense");
   CHECK(rename(main, 0, 25, "y").contains("error"));    // is another variable of model.kiln
   CHECK(rename(layers, 0, 0, "l").contains("result"));  // behind a point it is no variable
@@ -336,6 +344,8 @@ TEST_CASE("formatting of a range changes its lines, and what belongs to them", "
   CHECK(edits(2, 3) == "2:0 z = 3\n\n");
   CHECK(edits(5, 6) == "5:0   return b\n\n");
   CHECK(edits(0, 7) == "0:0 x = 1\n\n2:0 z = 3\n\n5:0   return b\n\n");
+  client.change(uri, 3, {{{"text", "x=1\ny=2\nz=3\n"}}});
+  CHECK(edits(1, 2) == "1:0 y = 2\n\n");
 }
 
 TEST_CASE("an editor that asks for mistakes is answered when the check is done, and not told",
