@@ -1,4 +1,6 @@
 // Distinct elements and slices.
+#include "tensor/ops/unique.h"
+
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 
@@ -28,6 +30,13 @@ std::vector<TensorType> unique_infer(std::span<const TensorType> inputs, const A
 }
 
 }  // namespace
+
+Tensors unique_with_places(const Tensor& x) {
+  static const Op& unique = OpTable::get().at("unique");
+  static const Attrs attrs = Attrs(unique).set("return_inverse", true);
+  const Tensor operands[] = {x};
+  return bind(unique, operands, attrs);
+}
 
 void add_unique_ops(OpTable& table) {
   table.add(

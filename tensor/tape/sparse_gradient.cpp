@@ -2,6 +2,7 @@
 
 #include "tensor/functions.h"
 #include "tensor/levels/wrapper.h"
+#include "tensor/ops/unique.h"
 #include "tensor/tape/meta.h"
 
 namespace kiln::sparse {
@@ -31,10 +32,7 @@ const Tensor& values(const Tensor& x) { return levels::wrapper_of(x)->value; }
 const Tensor& indices(const Tensor& x) { return levels::wrapper_of(x)->tangent; }
 
 Tensor from_rows(const Tensor& index, const Tensor& rows, std::span<const Dim> sizes) {
-  static const Op& unique = OpTable::get().at("unique");
-  static const Attrs attrs = Attrs(unique).set("return_inverse", true);
-  const Tensor operands[] = {ops::to(index, DType::I64)};
-  const Tensors found = kiln::bind(unique, operands, attrs);
+  const Tensors found = unique_with_places(ops::to(index, DType::I64));
   const Tensor zeros = ops::zeros(Dims{found[0].size(0), sizes[1]}, rows.dtype(), rows.device());
   return make(found[0], ops::index_add(zeros, 0, found[1], rows), sizes);
 }
