@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 15> kRows{{
+constexpr std::array<ErrorCode, 16> kRows{{
     {"K0500", "ShapeError", "", "sizes that do not go together",
      "Sizes of tensors do not fit, in a way that has no page of its own. `x.shape` shows them.",
      R"(throw ShapeError("batches differ"))", "zeros(2, 3).shape"},
@@ -78,6 +78,14 @@ x += 0.5)"},
     {"K0603", "DTypeError", "*must be bool*\n*a mask*", "a mask that is no bool",
      "A mask is a tensor of bools, as a comparison gives: `x != 0`.",
      "zeros(2).masked_fill(tensor([1, 0]), 1.0)", "zeros(2).masked_fill(tensor([1, 0]) != 0, 1.0)"},
+    {"K0604", "DTypeError",
+     "tensor: * is complex, and the elements are *\n*has two parts for each element*\n*takes real numbers, "
+     "got a c*",
+     "complex elements where real ones are needed",
+     "A complex number has two parts, and real elements hold one. `z.real()`, `z.imag()` and `abs(z)` are "
+     "real "
+     "tensors.",
+     "tensor([2j], dtype=f32)", "tensor([2j])"},
     {"K0700", "DeviceError", "", "a device that does not fit or is not there",
      "Operands are on one device each; `x.to(\"cpu\")` moves a tensor. `:devices` shows what was "
      "found.",

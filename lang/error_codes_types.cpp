@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 18> kRows{{
+constexpr std::array<ErrorCode, 19> kRows{{
     {"K0300", "TypeError", "", "a value of the wrong type",
      "A value has a type that does not fit here, in a way that has no page of its own. The message "
      "names what is expected.",
@@ -117,6 +117,11 @@ optim.SGD(nn.Linear(2, 1).parameters(), lr=0.1))"},
     {"K0317", "TypeError", "tensor: cannot make a tensor of*\ntensor: item * is *, not a number",
      "data that makes no tensor", "`tensor` takes numbers, lists of numbers nested evenly, and tensors.",
      R"(tensor(["a", "b"]))", "tensor([1, 2])"},
+    {"K0318", "TypeError",
+     "*a complex number is no real number\n*takes real numbers, got c*\n*a gradient is that of a real number",
+     "a complex number where a real one is needed",
+     "Complex numbers have no order and are no floats. `z.real`, `z.imag` and `abs(z)` are real numbers.",
+     "float(3 + 4j)", "abs(3 + 4j)"},
 }};
 
 }  // namespace
