@@ -17,29 +17,33 @@ MAY_NAME = ("tensor/ops/", "tensor/onnx/", "tensor/core_ops.cpp", "tensor/operat
 # Words that are no ops where they stand: names of arguments, of functions and methods of the host language, of types,
 # and of what a text or an error speaks of.
 OTHER_WORDS = {
+    "repl/op_types.cpp": "complex",
+    "repl/documentation.cpp": "complex",
+    "interpreter/vm/members.cpp": "imag real",
+    "interpreter/host/number_types.cpp": "complex imag real",
     "interpreter/capture/flow/host.cpp": "abs max min pow shape",
     "interpreter/capture/guard.cpp": "contiguous",
     "interpreter/capture/observe_call.cpp": "index",
     "interpreter/capture/observe_attributes.cpp": "shape",
     "interpreter/capture/observe_numbers.cpp": "max min pow",
-    "interpreter/capture/rules.cpp": "abs add all any copy index max min pow round shape slice sum",
-    "interpreter/text/describe.cpp": "slice",
+    "interpreter/capture/rules.cpp": "abs add all any complex copy index max min pow round shape slice sum",
+    "interpreter/text/describe.cpp": "complex slice",
     "interpreter/files/npy.cpp": "shape",
     "interpreter/files/safetensors.cpp": "shape",
     "interpreter/host/source_names.cpp": "as_strided max min zeros",  # names that source means by its own
     "interpreter/host/list_methods.cpp": "index",
     "interpreter/host/math.cpp": "max min",
-    "interpreter/host/plain_methods.cpp": "index trace",
+    "interpreter/host/plain_methods.cpp": "imag index real trace",
     "interpreter/host/regex.cpp": "full",
     "interpreter/trace_text.cpp": "cat",  # a field of the trace
     "interpreter/host/plot_call.cpp": "linear log",  # scales of axes
     "interpreter/host/str_case_methods.cpp": "fill",
     "interpreter/host/str_methods.cpp": "sub",
-    "interpreter/host/tensor_methods.cpp": "shape",
-    "interpreter/host/types.cpp": "slice",
+    "interpreter/host/tensor_methods.cpp": "imag real shape",
+    "interpreter/host/types.cpp": "complex slice",
     "interpreter/vm/op_call.cpp": "max min",  # arguments of clamp
-    "interpreter/vm/op_entry.cpp": "elementwise",  # a family
-    "interpreter/vm/signature.cpp": "any",
+    "interpreter/vm/op_entry.cpp": "complex elementwise",  # a family
+    "interpreter/vm/signature.cpp": "any complex",
     "interpreter/vm/tensor_index.cpp": "copy",
     "jit/llvm/emit.cpp": "any",
     "jit/loops/print_loops.cpp": "maximum minimum sum",  # how a reduction combines, in the text of a kernel
@@ -53,7 +57,7 @@ OTHER_WORDS = {
     "repl/commands/pictures.cpp": "dot",
     "repl/commands/profiling.cpp": "trace",
     "repl/index_type.cpp": "index",
-    "repl/type_of.cpp": "shape slice",
+    "repl/type_of.cpp": "complex imag real shape slice",
     "tensor/collective.cpp": "max min sum",  # reductions over ranks
     "tensor/cpu/moves/pad.cpp": "pad",  # in its errors
     "tensor/cuda/moves.cpp": "pad",  # in its errors

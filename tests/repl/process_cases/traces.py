@@ -55,7 +55,7 @@ class Traces(unittest.TestCase):
         code, out, err = kiln(stdin=":trace off\n:trace\n:trace shown.json\n:trace other.json\nx = ones(3).exp()\n:trace\n:trace off\n"
                                     "x.sin();\n:trace x.cos().sum() line.json\n:trace nobody failed.json\n:trace left.json\nx.tan();\n")
         self.assertEqual(out, "recording to shown.json until `:trace off`\n" * 2 + "wrote shown.json, which Perfetto opens (ui.perfetto.dev)\n"
-                         "f32[] cpu 4 B\n-2.73574\nwrote line.json, which Perfetto opens (ui.perfetto.dev)\n"
+                         "f32[] cpu 4 B\n-2.7352016\nwrote line.json, which Perfetto opens (ui.perfetto.dev)\n"
                          "wrote failed.json, which Perfetto opens (ui.perfetto.dev)\nrecording to left.json until `:trace off`\n"
                          "wrote left.json, which Perfetto opens (ui.perfetto.dev)\n", err)
         for sentence in ("no trace is being recorded", "give the file of the trace", "a trace is being recorded already, to shown.json",
