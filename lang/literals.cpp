@@ -62,7 +62,7 @@ double float_value(std::string_view digits) {
   return value;
 }
 
-// Of the decimal number before a `j`; nothing where it is none.
+// Of the decimal number before a `j`; empty where the text is no number.
 std::optional<Imaginary> imaginary_value(std::string_view digits) {
   const bool is_number = digits.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (!is_number || digits.ends_with('e') || digits.ends_with('E')) return std::nullopt;

@@ -111,7 +111,7 @@ class Session {
   const std::optional<lang::Diagnostic>& last_error() const { return last_error_; }
   // The walk under way, null when there is none (repl/walk.h).
   std::unique_ptr<Walk>& walk() { return walk_; }
-  // The trace that is being recorded, null when there is none (repl/trace.h).
+  // The trace that is being recorded (repl/trace.h), null while nothing is recorded.
   std::unique_ptr<Trace>& trace() { return trace_; }
   // The lesson under way, and what was done of all (repl/lesson_progress.h).
   LessonProgress& lesson_progress();

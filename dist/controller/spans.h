@@ -1,5 +1,5 @@
-// Owns the record of what a rank does with others and beside them, for a timeline of all ranks. A recording of
-// the process's own timeline (tensor/timeline.h) is told, too.
+// Owns the record of what a rank does with others and beside them, for a timeline of all ranks. A recording
+// of the process's own timeline (tensor/timeline.h) is told, too.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ class Unpickler {
   std::unordered_map<std::uint64_t, Pickled> memo_;
 };
 
-// The value of an item, tuples made values, too. DamagedFile where it is none.
+// The value of an item, tuples made values, too. Throws DamagedFile where the item is no value.
 Value value_of(const Pickled& item);
 
 }  // namespace kiln::interp::files

@@ -32,12 +32,12 @@ class PieceReader {
   Operand literal(std::string_view stops);
   // An operand of a node: a value, or a literal.
   virtual Operand operand() = 0;
-  // The row of the table that the text names, with its form. False where there is none.
+  // The row of the table that the text names, with its form. False where the table has no such row.
   bool row_named(const std::string& text, Node& node) const;
   void arguments(Node& node);
   std::vector<Attr> attrs(const Op& op, bool first);
   Tensor constant(const Type& type);
-  // "demo.kiln:2:8". False where it is none.
+  // "demo.kiln:2:8". False where the text is no place.
   static bool read_place(std::string_view text, Place& place);
 
   TextReader reader_;

@@ -44,7 +44,7 @@ const LoopBackwardOp& as_backward(const Op& op) { return static_cast<const LoopB
 
 // ---- Which results carry gradients ----
 
-// The results of the loop that the outputs of an exit are, by output; nothing where it is none of them.
+// The results of the loop that the outputs of an exit are, by output; empty where an output is no result.
 std::vector<std::optional<std::size_t>> results_by_output(const LoopFunction& function,
                                                           const std::vector<FlowOutput>& outputs,
                                                           ExitId exit) {
