@@ -21,7 +21,7 @@ void refuse_weight_gradient(const VjpArgs& args);
 // A row of the nn family whose body is written with functions: levels look inside.
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
                  InferFn infer, BodyFn body);
-// The traits of a loss, which takes f32 within `autocast(dtype)`.
+// A composite row of a loss, which takes f32 within `autocast(dtype)`.
 Op loss_row(std::string_view signature, std::string_view documentation, std::string_view example,
             InferFn infer, BodyFn body);
 
