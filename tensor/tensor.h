@@ -69,7 +69,7 @@ class Tensor {
   bool has_elements() const { return impl_->storage->data() != nullptr; }
   // Another view of the storage of `of`; no history, no origin.
   static Tensor alias(const Tensor& of, Layout layout);
-  // Likewise with the bytes read as elements of another dtype, which offset and strides count.
+  // Such a view that reads the bytes as elements of another dtype, which offset and strides count.
   static Tensor alias(const Tensor& of, Layout layout, DType dtype);
   static Tensor from_storage(Ref<Storage> storage, Layout layout, DType dtype);
   // 0-d host numbers (is_number): bool, i64, f64, c128 elements.

@@ -25,7 +25,7 @@ class ZipArchive {
   explicit ZipArchive(const std::string& path);
 
   const std::vector<Member>& members() const { return members_; }  // without folders
-  const Member* find(std::string_view name) const;  // the first of this name; null when there is none
+  const Member* find(std::string_view name) const;  // the first of this name, null if no member has it
   // Gives the bytes of a member to `take`, which must read all of them. DamagedFile names the member.
   void read(const Member& member, const std::function<void(Source&)>& take) const;
 
