@@ -6,9 +6,11 @@
 
 #include "tensor/math/arithmetic.h"
 #include "tensor/math/basic.h"
+#include "tensor/math/bessel.h"
 #include "tensor/math/erf.h"
 #include "tensor/math/exp.h"
 #include "tensor/math/gamma.h"
+#include "tensor/math/integers.h"
 #include "tensor/math/inverse_trig.h"
 #include "tensor/math/log.h"
 #include "tensor/math/pow.h"

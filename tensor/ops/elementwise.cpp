@@ -17,6 +17,8 @@ namespace {
 
 constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
 constexpr double kTwoOverSqrtPi = 2.0 * std::numbers::inv_sqrtpi;
+constexpr double kHalfSqrtPi = 0.5 / std::numbers::inv_sqrtpi;
+constexpr std::string_view kNoOnnxFunction = "no operator of ONNX computes it";
 
 constexpr std::uint32_t kX = 1, kA = 1, kB = 2, kC = 4, kY = 8;
 constexpr Saves saves_of(std::uint32_t reads) { return {reads & 7U, (reads & kY) != 0 ? 1U : 0U}; }
@@ -60,6 +62,12 @@ Tensor gelu_derivative(const Tensor& g, const Tensor& x, const Params& p) {
 Tensor silu_derivative(const Tensor& g, const Tensor& x) {
   const Tensor s = ops::sigmoid(x);
   return g * (s * (x * (1.0 - s) + 1.0));
+}
+
+// i1(x) / x, or of i1e: 1/2 at 0, of which derivatives of this one are kept away.
+Tensor over_argument(const Tensor& x, const Tensor& y) {
+  const Tensor is_zero = ops::eq(x, Tensor::number(0.0));
+  return ops::where(is_zero, Tensor::number(0.5), y / ops::masked_fill(x, is_zero, Tensor::number(1.0)));
 }
 
 // 1 / (x (1 - x)) within the bounds. Beyond them a clamped x does not move; without any there is no

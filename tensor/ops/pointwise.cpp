@@ -150,7 +150,7 @@ PointwiseTypes pointwise_types(const Op& op, std::span<const OperandType> operan
       if (is_float(promoted)) refuse(op, promoted, "only bools and integers have bits", "");
       break;
     case TypeRule::Integer:
-      if (!is_integer(promoted)) refuse(op, promoted, "only integers can be shifted", "");
+      if (!is_integer(promoted)) refuse(op, promoted, "the operands must be integers", "");
       break;
     case TypeRule::First:
       promoted = operands[0].dtype;

@@ -121,7 +121,7 @@ TEST_CASE("what elementwise ops refuse, and what they say", "[elementwise][error
   CHECK(message_of("bitwise_and", {i, f}) ==
         "DTypeError: bitwise_and: only bools and integers have bits, got f32");
   CHECK(message_of("bitwise_left_shift", {f, i}) ==
-        "DTypeError: bitwise_left_shift: only integers can be shifted, got f32");
+        "DTypeError: bitwise_left_shift: the operands must be integers, got f32");
   CHECK(message_of("floor_div", {i, zero}) == "ValueError: floor_div: division of an integer by zero");
   CHECK(message_of("remainder", {i, zero}) == "ValueError: remainder: remainder of an integer by zero");
   CHECK(message_of("pow", {i, less}) ==

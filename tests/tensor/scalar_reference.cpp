@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace kiln::testing {
 namespace {
@@ -43,6 +44,42 @@ L digamma(L x) {
   const L z = 1 / (x * x);
   return sum + std::log(x) - 0.5L / x -
          z * (1 / 12.0L - z * (1 / 120.0L - z * (1 / 252.0L - z * (1 / 240.0L - z / 132))));
+}
+
+// By Newton's method on the logarithm of erfc, or on erf: concave functions, of which each step from the far
+// side falls short of the zero.
+L erfinv(L x) {
+  const L a = std::fabs(x), slope = 1.128379167095512573896158903121545172L;
+  if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<L>::infinity(), x) : kNan;
+  L y = a < 0.5L ? a / slope : std::sqrt(-std::log1p(-a));
+  for (int i = 0; i < 60; ++i) {
+    const L flat = slope * std::exp(-y * y);
+    y -= a < 0.5L ? (std::erf(y) - a) / flat
+                  : -(std::log(std::erfc(y)) - std::log1p(-a)) * std::erfc(y) / flat;
+  }
+  return std::copysign(y, x);
+}
+// e^-|x| times the function of order n: by its series, whose terms are positive, or the asymptotic one.
+L scaled_bessel(int n, L x) {
+  const L a = std::fabs(x), sign = n == 1 && std::signbit(x) ? -1 : 1;
+  if (std::isnan(a)) return a;
+  if (std::isinf(a)) return sign * 0.0L;
+  L term = 1, sum = 1;
+  if (a < 30) {
+    term = sum = n == 1 ? a / 2 : 1;
+    for (int k = 1; k < 120; ++k) sum += term *= a * a / 4 / (static_cast<L>(k) * (k + n));
+    return sign * sum * std::exp(-a);
+  }
+  for (int k = 1; k < 40; ++k) {
+    const L odd = 2 * k - 1;
+    sum += term *= -(4.0L * n - odd * odd) / (k * 8 * a);
+  }
+  return sign * sum / std::sqrt(2 * 3.14159265358979323846264338327950288L * a);
+}
+L bessel(int n, L x) {
+  const L scaled = scaled_bessel(n, x), a = std::fabs(x);
+  return a > 11000 ? std::copysign(std::numeric_limits<L>::infinity(), n == 1 ? x : 1.0L)
+                   : scaled * std::exp(a);
 }
 
 W floor_div(W a, W b) { return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
@@ -87,6 +124,11 @@ const ScalarReference kReferences[] = {
     {"atanh", REAL(std::atanh(a)), nullptr, 1.5, 2},
     {"erf", REAL(std::erf(a)), nullptr, 2, 1},
     {"erfc", REAL(std::erfc(a)), nullptr, 2, 4},
+    {"erfinv", REAL(erfinv(a)), nullptr, 1, 4},
+    {"i0", REAL(bessel(0, a)), nullptr, 1, 5},
+    {"i0e", REAL(scaled_bessel(0, a)), nullptr, 1, 5},
+    {"i1", REAL(bessel(1, a)), nullptr, 1, 5},
+    {"i1e", REAL(scaled_bessel(1, a)), nullptr, 1, 5},
     {"lgamma", REAL(std::lgamma(std::fabs(a))), nullptr, 1, 4},
     {"digamma", REAL(digamma(a)), nullptr, 1, 12},
     {"sigmoid", REAL(sigmoid(a)), nullptr, 2},
@@ -117,6 +159,8 @@ const ScalarReference kReferences[] = {
     {"atan2", REAL(std::atan2(a, b)), nullptr, 2},
     {"hypot", REAL(std::hypot(a, b)), nullptr, 1},
     {"copysign", REAL(std::copysign(a, b)), nullptr},
+    {"gcd", nullptr, WHOLE(std::gcd(a, b))},
+    {"lcm", nullptr, WHOLE(std::lcm(a, b))},
     {"straight_through", REAL(b), WHOLE(b)},
     {"eq", REAL(a == b), WHOLE(a == b)},
     {"ne", REAL(a != b), WHOLE(a != b)},
@@ -137,6 +181,7 @@ const ScalarReference kReferences[] = {
     {"clamp", REAL(clamped(a, b, c)), WHOLE(std::min(std::max(a, b), c))},
     // By formulas that round on the way: bounds are relative to their terms, checked by ranges in the tests.
     {"polygamma", nullptr, nullptr},
+    {"nextafter", nullptr, nullptr},  // of each dtype another number
     {"logit", nullptr, nullptr},
     {"checked", nullptr, nullptr},
     {"gelu", nullptr, nullptr},

@@ -12,10 +12,10 @@ INTEGERS = ["u8", "i8", "i16", "i32", "i64"]
 DTYPES = FLOATS + INTEGERS + ["bool"]
 NUMBERS = ["2", "3", "-1", "0.5", "1.5", "0", "true", "-2.5"]
 UNARY = """neg abs sign sqrt rsqrt square exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh
-asinh acosh atanh erf erfc sigmoid log_sigmoid relu gelu silu softplus elu leaky_relu floor ceil round trunc frac reciprocal
+asinh acosh atanh erf erfc erfinv i0 sigmoid log_sigmoid relu gelu silu softplus elu leaky_relu floor ceil round trunc frac reciprocal
 isnan isinf isfinite nan_to_num logical_not bitwise_not lgamma digamma""".split()
 BINARY = """add sub mul div floor_div remainder fmod pow maximum minimum max min atan2 hypot eq ne lt le gt ge logical_and
-logical_or logical_xor bitwise_and bitwise_or bitwise_xor copysign""".split()
+logical_or logical_xor bitwise_and bitwise_or bitwise_xor copysign nextafter gcd lcm""".split()
 OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "==", "<", ">=", "&", "|", "^"]
 EQUATIONS = [("ij,jk->ik", "ab", "bc"), ("ij,ij->", "ab", "ab"), ("i,j->ij", "a", "b"), ("ii,i->i", "aa", "a"),
              ("ij,kj->ik", "ab", "cb"), ("...i,...i->...", "cab", "ab")]
