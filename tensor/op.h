@@ -395,6 +395,9 @@ class OpTable {
   std::unordered_map<std::string_view, const Op*> by_name_;
 };
 
+// The row of a name that this code knows to be in the table.
+inline const Op& op_named(std::string_view name) { return OpTable::get().at(name); }
+
 // Each family's file in tensor/ops/ adds its rows.
 void add_create_ops(OpTable& table);
 void add_elementwise_ops(OpTable& table);

@@ -19,7 +19,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/scatters.cuh"
+constexpr std::string_view kPutText = R"(#include "tensor/cuda/kernels/scatters.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -139,7 +139,7 @@ void Targets::put(const Tensor& source, const Columns& columns, Put put) const {
     job.axes = part.walk.argument<2>();
     job.result = to + part.first[0] * word;
     job.source = from + part.first[1] * word;
-    const FunctionHandle function = function_of(context, fmt::format(kText, form.name, form.body), form.name);
+    const FunctionHandle function = function_of(context, fmt::format(kPutText, form.name, form.body), form.name);
     run(context, {.function = function, .threads = job.count * job.columns}, job);
   });
 }

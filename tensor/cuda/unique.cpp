@@ -21,7 +21,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/unique.cuh"
+constexpr std::string_view kUniqueText = R"(#include "tensor/cuda/kernels/unique.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -34,7 +34,7 @@ void launch(Device device, const char* job_name, const std::string& body, const 
             std::int64_t threads) {
   Context& context = Context::of(device);
   run(context,
-      {.function = function_of(context, fmt::format(kText, job_name, body), "distinct"), .threads = threads},
+      {.function = function_of(context, fmt::format(kUniqueText, job_name, body), "distinct"), .threads = threads},
       job);
 }
 

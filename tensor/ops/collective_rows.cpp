@@ -15,10 +15,6 @@ using ops::for_gradient;
 using ops::for_tangent;
 using ops::rows_first;
 
-constexpr std::string_view kFamily = "collective";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 TensorType with_rows(const TensorType& x, Dim rows) {
   Dims sizes = x.sizes;
   sizes[0] = rows;
@@ -56,7 +52,7 @@ std::vector<TensorType> reducescatter_infer(std::span<const TensorType> inputs, 
 
 // Of the sum of all gradients each rank has its own rows.
 Tensors allgather_vjp(const VjpArgs& args) {
-  static const Op& scatter = op("reducescatter");
+  static const Op& scatter = op_named("reducescatter");
   Attrs attrs = ops::attrs_like(scatter, for_gradient(args.attrs));
   attrs.set("rows", args.input_types[0].sizes[0]);
   return kiln::bind(scatter, args.grads, attrs);
@@ -68,7 +64,7 @@ Tensors allgather_jvp(const JvpArgs& args) {
 }
 
 Tensors reducescatter_vjp(const VjpArgs& args) {
-  static const Op& gather = op("allgather");
+  static const Op& gather = op_named("allgather");
   Attrs attrs = ops::attrs_like(gather, for_gradient(args.attrs));
   attrs.set("total", args.input_types[0].sizes[0]);
   const double scale = args.attrs.get<double>("prescale") * args.attrs.get<double>("postscale");
@@ -90,7 +86,7 @@ std::vector<TensorType> reduce_infer(std::span<const TensorType> inputs, const A
 }
 
 Tensors adjoint(std::string_view of, const VjpArgs& args) {
-  const Op& other = op(of);
+  const Op& other = op_named(of);
   Attrs attrs = ops::attrs_like(other, for_gradient(args.attrs));
   attrs.set("root", args.attrs.at("root"));
   return kiln::bind(other, args.grads, attrs);
@@ -160,7 +156,7 @@ Signature signature_of(std::string_view own, std::string_view results = "") {
 void add_gathering(OpTable& table) {
   table.add(
       {.signature = signature_of("allgather(x: tensor, *, total: int? = none"),
-       .family = kFamily,
+       .family = "collective",
        .documentation =
            "The rows of all ranks, in their order; ranks may have other numbers of rows. `total` says how "
            "many there are together, where that is known: then the shape does not depend on other ranks.",
@@ -176,7 +172,7 @@ void add_gathering(OpTable& table) {
   table.add(
       {.signature = signature_of("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
                                  "postscale: float = 1.0"),
-       .family = kFamily,
+       .family = "collective",
        .documentation =
            "The next `rows` rows of the sum over all ranks: those of the ranks follow each other, and are "
            "all rows.",
@@ -193,7 +189,7 @@ void add_gathering(OpTable& table) {
 
 void add_rooted(OpTable& table) {
   table.add({.signature = signature_of("broadcast_from(x: tensor, *, root: int"),
-             .family = kFamily,
+             .family = "collective",
              .documentation = "The tensor that rank `root` has, on each rank.",
              .example = ">>> broadcast_from(tensor([1.0, 2.0]), root=0).tolist()\n[1.0, 2.0]",
              .infer = broadcast_infer,
@@ -206,7 +202,7 @@ void add_rooted(OpTable& table) {
              .onnx = onnx_rules::moved_alone,
              .complex = ops::of_pairs});
   table.add({.signature = signature_of("reduce_to(x: tensor, *, root: int"),
-             .family = kFamily,
+             .family = "collective",
              .documentation = "The sum over all ranks on rank `root`, and zeros on the others.",
              .example = ">>> reduce_to(tensor([1.0, 2.0]), root=0).tolist()\n[1.0, 2.0]",
              .infer = reduce_infer,
@@ -228,7 +224,7 @@ void add_row_collectives(OpTable& table) {
       {.signature = signature_of("alltoall(x: tensor, splits: tensor? = none, *, total: int? = none, "
                                  "ranks: int? = none",
                                  " -> (received, received_splits)"),
-       .family = kFamily,
+       .family = "collective",
        .documentation =
            "Sends the next `splits[r]` rows to each rank r, evenly without `splits`, and gives the rows "
            "that arrive, in the order of ranks, with how many each sent. `total` says how many rows the "

@@ -23,8 +23,6 @@ using namespace linalg;
 using rules::apply;
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 std::vector<TensorType> infer_matrices(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_matrices(inputs[0], attrs);
   need_real(inputs[0], attrs);
@@ -202,7 +200,7 @@ Tensors svd_body(const Op&, Inputs inputs, const Attrs& attrs) {
   Tensors usv = ops::thin_svd(x);
   if (!attrs.get<bool>("full_matrices")) return usv;
   const auto completed = [](const Tensor& q) {
-    const Tensor parts[] = {q, apply_one(op("complement"), {q})};
+    const Tensor parts[] = {q, apply_one(op_named("complement"), {q})};
     return ops::cat(parts, q.rank() - 1);
   };
   if (linalg::rows_of(x) > linalg::columns_of(x)) usv[0] = completed(usv[0]);
@@ -257,7 +255,7 @@ Tensors eigh_jvp(const JvpArgs& args) {
   return {on_diagonal, ops::matmul(vectors, turn)};
 }
 Tensor vectors_of(const Tensor& x, const Attrs& attrs) {
-  return apply(op("eigh"), std::span(&x, 1), {attrs.at("UPLO")})[1];
+  return apply(op_named("eigh"), std::span(&x, 1), {attrs.at("UPLO")})[1];
 }
 Tensors eigvalsh_vjp(const VjpArgs& args) {
   const Tensor vectors = vectors_of(args.inputs[0], args.attrs);
@@ -395,19 +393,19 @@ void add_decompose_ops(OpTable& table) {
 namespace ops {
 
 Tensors qr(const Tensor& a) {
-  static const Op& row = op("qr");
+  static const Op& row = op_named("qr");
   return apply(row, std::span(&a, 1));
 }
 Tensors thin_svd(const Tensor& a) {
-  static const Op& row = op("thin_svd");
+  static const Op& row = op_named("thin_svd");
   return apply(row, std::span(&a, 1));
 }
 Tensor svdvals(const Tensor& a) {
-  static const Op& row = op("svdvals");
+  static const Op& row = op_named("svdvals");
   return apply_one(row, {a});
 }
 Tensors eigh(const Tensor& a) {
-  static const Op& row = op("eigh");
+  static const Op& row = op_named("eigh");
   return apply(row, std::span(&a, 1));
 }
 

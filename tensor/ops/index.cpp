@@ -19,9 +19,6 @@ namespace {
 using rules::apply_one;
 using rules::dim_attr;
 
-constexpr std::string_view kFamily = "index";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
 Dim size_along(const Tensor& x, int dim) { return x.rank() == 0 ? 1 : x.size(dim); }
@@ -118,7 +115,7 @@ Tensor times_alpha(const Tensor& source, const Attrs& attrs) {
 }
 
 Tensor padded_to(const Tensor& gradient, const TensorType& source) {
-  static const Op& pad = op("constant_pad");
+  static const Op& pad = op_named("constant_pad");
   Dims margins;
   for (int d = rank_of(source) - 1; d >= 0; --d) {
     margins.push_back(0);
@@ -330,7 +327,7 @@ Tensors index_fill_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 void add_gathering(OpTable& table) {
   table.add({.signature = Signature::parse("gather(x: tensor, dim: index, index: tensor)"),
-             .family = kFamily,
+             .family = "index",
              .documentation = "Picks along `dim` the index given for each place: for dim 0, `result[i][j] = "
                               "x[index[i][j]][j]`.",
              .example = ">>> tensor([[1, 2], [3, 4]]).gather(1, tensor([[1], [0]])).tolist()\n[[2], [3]]",
@@ -345,7 +342,7 @@ void add_gathering(OpTable& table) {
              .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with the elements of `src`, or one number, written along `dim` where `index` "
            "says; of several for one place the last stays.",
@@ -362,7 +359,7 @@ void add_gathering(OpTable& table) {
        .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with the elements of `src` added along `dim` where `index` says, in order.",
        .example =
@@ -379,7 +376,7 @@ void add_gathering(OpTable& table) {
        .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "`gather` with broadcasting: what `argsort` and `argmax` give can be taken. Without `dim`, of "
            "the flat tensor. Negative indices count from the end.",
@@ -397,7 +394,7 @@ void add_gathering(OpTable& table) {
 void add_selecting(OpTable& table) {
   table.add(
       {.signature = Signature::parse("index_select(x: tensor, dim: index, index: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation = "A copy of the slices along `dim` that a vector of integers names.",
        .example = ">>> tensor([[1, 2], [3, 4]]).index_select(0, tensor([1, 1])).tolist()\n[[3, 4], [3, 4]]",
        .infer = index_select_infer,
@@ -412,7 +409,7 @@ void add_selecting(OpTable& table) {
   table.add(
       {.signature = Signature::parse(
            "index_add(x: tensor, dim: index, index: tensor, source: tensor, *, alpha: number = 1)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with the slices of `source`, times `alpha`, added to those along `dim` that a "
            "vector of integers names, in order.",
@@ -428,7 +425,7 @@ void add_selecting(OpTable& table) {
        .onnx = onnx_rules::index_add,
        .complex = ComplexRule::parts_beside(1U << 1)});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
-             .family = kFamily,
+             .family = "index",
              .documentation =
                  "A copy of `x` with one number in the slices along `dim` that a vector of integers names.",
              .example = ">>> zeros(3, dtype=i64).index_fill(0, tensor([0, 2]), 7).tolist()\n[7, 0, 7]",
@@ -457,23 +454,23 @@ void add_index_ops(OpTable& table) {
 namespace ops {
 
 Tensor gather(const Tensor& x, int dim, const Tensor& index) {
-  static const Op& row = op("gather");
+  static const Op& row = op_named("gather");
   return apply_one(row, {x, index}, {std::int64_t{dim}});
 }
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& row = op("scatter");
+  static const Op& row = op_named("scatter");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
 }
 Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& row = op("scatter_add");
+  static const Op& row = op_named("scatter_add");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
 }
 Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
-  static const Op& row = op("index_select");
+  static const Op& row = op_named("index_select");
   return apply_one(row, {x, index}, {std::int64_t{dim}});
 }
 Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& row = op("index_add");
+  static const Op& row = op_named("index_add");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
 }
 

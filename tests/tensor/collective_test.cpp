@@ -19,7 +19,6 @@ using namespace kiln::testing;
 namespace {
 
 Attr text(const char* value) { return std::string(value); }
-const Op& row(std::string_view name) { return OpTable::get().at(name); }
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
 
@@ -88,9 +87,9 @@ TEST_CASE("tangents come from all ranks", "[collective]") {
         const std::vector<Tensor> inputs{call.x[at(rank)], {}}, outputs{y[at(rank)], {}},
             given{tangents[at(rank)], {}};
         const Attrs attrs = call.attrs_of_rank(rank);
-        const std::size_t count = at(row(call.op).signature.inputs);
-        found[at(rank)] = row(call.op).jvp.fn(
-            {row(call.op), attrs, std::span(inputs).first(count), outputs, std::span(given).first(count)})[0];
+        const std::size_t count = at(op_named(call.op).signature.inputs);
+        found[at(rank)] = op_named(call.op).jvp.fn(
+            {op_named(call.op), attrs, std::span(inputs).first(count), outputs, std::span(given).first(count)})[0];
       });
     }
     Call up = call, down = call;
@@ -117,7 +116,7 @@ TEST_CASE("of equal extrema the first rank has the gradient, also of nan", "[col
       return i == 0 ? 1.0 : i == 1 ? std::min(rank, 1) : rank > 0 ? NAN : 0.0;
     });
     const Tensor here =
-        kiln::bind(row("extremal_here"), std::vector<Tensor>{x, {}}, Attrs(row("extremal_here")))[0];
+        kiln::bind(op_named("extremal_here"), std::vector<Tensor>{x, {}}, Attrs(op_named("extremal_here")))[0];
     CHECK(element(here, 0) == (rank == 0 ? 1 : 0));
     CHECK(element(here, 1) == (rank == 1 ? 1 : 0));
   });
@@ -137,8 +136,8 @@ TEST_CASE("the halves of allreduce give what allreduce gives, under the same nam
     ops::fill_(a, Tensor::number(0.0));
     const Tensors reduced = kiln::bind(wait, operands, Attrs(wait));
     const auto whole = [&](const Tensor& x, const char* name) {
-      return kiln::bind(row("allreduce"), {&x, 1},
-                        attrs_of(row("allreduce"), {{"op", text("sum")}, {"name", text(name)}}))[0];
+      return kiln::bind(op_named("allreduce"), {&x, 1},
+                        attrs_of(op_named("allreduce"), {{"op", text("sum")}, {"name", text(name)}}))[0];
     };
     CHECK(same_bits(reduced[0], whole(ops::clone(ops::transpose(before, 0, 1)), "a")));
     CHECK(same_bits(reduced[1], whole(b, "b")));
@@ -149,7 +148,7 @@ TEST_CASE("the halves of allreduce give what allreduce gives, under the same nam
 TEST_CASE("gradients of collectives go by names of their own", "[collective]") {
   ThreadRanks ranks(2);
   ranks.run([&](int rank) {
-    const Op& op = row("allreduce");
+    const Op& op = op_named("allreduce");
     const Tensor x = real({2}, rank);
     set_requires_grad(x, true);
     const Tensor named = kiln::bind(op, {&x, 1}, attrs_of(op, {{"name", text("x")}}))[0];
@@ -170,7 +169,7 @@ TEST_CASE("a checkpoint computes again, and asks other ranks once", "[collective
   for (const bool checkpointed : {false, true}) {
     ThreadRanks ranks(2);
     ranks.run([&](int rank) {
-      const Op& op = row("allreduce");
+      const Op& op = op_named("allreduce");
       const Tensor x = real({3}, rank);
       set_requires_grad(x, true);
       const Ref<tape::Recompute> recompute(new tape::Recompute);
@@ -199,7 +198,7 @@ TEST_CASE("what has no derivative over ranks says so", "[collective]") {
     const Tensor x = real({2}, 1);
     set_requires_grad(x, true);
     const Tensor y =
-        kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"op", text(word)}}))[0];
+        kiln::bind(op_named("allreduce"), {&x, 1}, attrs_of(op_named("allreduce"), {{"op", text(word)}}))[0];
     CHECK_THROWS_AS(grads({ops::sum(y)}, {x}, {}, false, false, true), OpError);
   }
 }
@@ -207,7 +206,7 @@ TEST_CASE("what has no derivative over ranks says so", "[collective]") {
 TEST_CASE("a name of two lines is refused", "[collective]") {
   const Tensor x = real({2}, 1);
   try {
-    kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"name", text("a\nb")}}));
+    kiln::bind(op_named("allreduce"), {&x, 1}, attrs_of(op_named("allreduce"), {{"name", text("a\nb")}}));
     FAIL();
   } catch (const OpError& error) {
     CHECK(error.message() == "allreduce: 2 names for 1 tensor");
