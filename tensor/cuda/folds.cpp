@@ -100,7 +100,8 @@ Tensor laid_out(const Tensor& x, const IntDims& reduced) {
 // Each walk is a program of its own: few reductions need more than one.
 void launch(Context& context, const Form& form, const char* walk, const FoldJob& job, std::int64_t threads) {
   run(context,
-      {.function = function_of(context, fmt::format(kFoldsText, form.type, walk), "fold_all"), .threads = threads},
+      {.function = function_of(context, fmt::format(kFoldsText, form.type, walk), "fold_all"),
+       .threads = threads},
       job);
 }
 

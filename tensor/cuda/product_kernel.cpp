@@ -53,7 +53,9 @@ struct Multiplication {
   void launch(std::string_view kernel, DType to, std::string_view more, std::int64_t threads) const {
     const std::string body =
         fmt::format("{}<{}, {}, {}{}>", kernel, element_name(dtype()), element_name(to), sums().type, more);
-    run(context, {.function = function_of(context, fmt::format(kProductKernelText, body), "multiply"), .threads = threads},
+    run(context,
+        {.function = function_of(context, fmt::format(kProductKernelText, body), "multiply"),
+         .threads = threads},
         job);
   }
 };

@@ -148,14 +148,14 @@ Tensors alltoall_batch(const BatchArgs& args) {
 
 // ---- The rows --------------------------------------------------------------------------------------------
 
-Signature signature_of(std::string_view own, std::string_view results = "") {
+Signature row_signature(std::string_view own, std::string_view results = "") {
   return Signature::parse(
       fmt::format("{}, process_set: int = 0, name: str = \"\", place: str = \"\"){}", own, results));
 }
 
 void add_gathering(OpTable& table) {
   table.add(
-      {.signature = signature_of("allgather(x: tensor, *, total: int? = none"),
+      {.signature = row_signature("allgather(x: tensor, *, total: int? = none"),
        .family = "collective",
        .documentation =
            "The rows of all ranks, in their order; ranks may have other numbers of rows. `total` says how "
@@ -170,8 +170,8 @@ void add_gathering(OpTable& table) {
        .onnx = onnx_rules::allgather,
        .complex = ops::rows_of_pairs});
   table.add(
-      {.signature = signature_of("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
-                                 "postscale: float = 1.0"),
+      {.signature = row_signature("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
+                                  "postscale: float = 1.0"),
        .family = "collective",
        .documentation =
            "The next `rows` rows of the sum over all ranks: those of the ranks follow each other, and are "
@@ -188,7 +188,7 @@ void add_gathering(OpTable& table) {
 }
 
 void add_rooted(OpTable& table) {
-  table.add({.signature = signature_of("broadcast_from(x: tensor, *, root: int"),
+  table.add({.signature = row_signature("broadcast_from(x: tensor, *, root: int"),
              .family = "collective",
              .documentation = "The tensor that rank `root` has, on each rank.",
              .example = ">>> broadcast_from(tensor([1.0, 2.0]), root=0).tolist()\n[1.0, 2.0]",
@@ -201,7 +201,7 @@ void add_rooted(OpTable& table) {
              .effects = kCommunicates,
              .onnx = onnx_rules::moved_alone,
              .complex = ops::of_pairs});
-  table.add({.signature = signature_of("reduce_to(x: tensor, *, root: int"),
+  table.add({.signature = row_signature("reduce_to(x: tensor, *, root: int"),
              .family = "collective",
              .documentation = "The sum over all ranks on rank `root`, and zeros on the others.",
              .example = ">>> reduce_to(tensor([1.0, 2.0]), root=0).tolist()\n[1.0, 2.0]",
@@ -221,9 +221,9 @@ void add_row_collectives(OpTable& table) {
   add_gathering(table);
   add_rooted(table);
   table.add(
-      {.signature = signature_of("alltoall(x: tensor, splits: tensor? = none, *, total: int? = none, "
-                                 "ranks: int? = none",
-                                 " -> (received, received_splits)"),
+      {.signature = row_signature("alltoall(x: tensor, splits: tensor? = none, *, total: int? = none, "
+                                  "ranks: int? = none",
+                                  " -> (received, received_splits)"),
        .family = "collective",
        .documentation =
            "Sends the next `splits[r]` rows to each rank r, evenly without `splits`, and gives the rows "

@@ -39,7 +39,7 @@ Tensor but_padding(const Tensor& values, const Tensor& index, Dim rows, const At
   const Tensor is_padding = ops::unsqueeze(apply_one(op_named("eq"), {index, row}), index.rank());
   return apply_one(op_named("where"), {is_padding, instead, values});
 }
-Tensor zero_like(const Tensor& x) { return ops::zeros(Dims{}, x.dtype(), x.device()); }
+Tensor zero_of_dtype(const Tensor& x) { return ops::zeros(Dims{}, x.dtype(), x.device()); }
 
 // Transforms give whole gradients: `sparse` is about those that the tape leaves in leaves, or that `grads`
 // gives.
@@ -79,7 +79,7 @@ Tensors embedding_vjp(const VjpArgs& args) {
   const Tensor& index = args.inputs[0];
   const Tensor& g = args.grads[0];
   if (gives_sparse(args.attrs)) return {{}, sparse_gradient(g, index, weight, args.attrs)};
-  const Tensor rows = but_padding(g, index, weight.sizes[0], args.attrs, zero_like(g));
+  const Tensor rows = but_padding(g, index, weight.sizes[0], args.attrs, zero_of_dtype(g));
   const Tensor zeros = ops::zeros(weight.sizes, weight.dtype, weight.device);
   return {{},
           ops::index_add(zeros, 0, ops::reshape(index, Dims{index.numel()}),
@@ -91,7 +91,7 @@ Tensors embedding_jvp(const JvpArgs& args) {
   const Tensor& tangent = args.tangents[1];
   const Tensor inputs[] = {args.inputs[0], tangent};
   const Tensor rows = kiln::bind(args.op, inputs, args.attrs)[0];
-  return {but_padding(rows, args.inputs[0], tangent.size(0), args.attrs, zero_like(rows))};
+  return {but_padding(rows, args.inputs[0], tangent.size(0), args.attrs, zero_of_dtype(rows))};
 }
 
 Tensors embedding_batch(const BatchArgs& args) {

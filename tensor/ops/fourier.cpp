@@ -91,8 +91,8 @@ Attr transposed_norm(const Attrs& attrs) {
   return norm == "backward" ? std::string("forward") : norm == "forward" ? std::string("backward") : norm;
 }
 Tensors dft_vjp(const VjpArgs& args) {
-  return {
-      apply_one(op_named("dft"), {args.grads[0]}, {!args.attrs.get<bool>("inverse"), transposed_norm(args.attrs)})};
+  return {apply_one(op_named("dft"), {args.grads[0]},
+                    {!args.attrs.get<bool>("inverse"), transposed_norm(args.attrs)})};
 }
 // A real number takes part in a frequency and in its mirror image, of which one is there.
 Tensors rdft_vjp(const VjpArgs& args) {
@@ -101,8 +101,8 @@ Tensors rdft_vjp(const VjpArgs& args) {
       {args.input_types[0].sizes.back(), transposed_norm(args.attrs), !args.attrs.get<bool>("doubled")})};
 }
 Tensors irdft_vjp(const VjpArgs& args) {
-  return {
-      apply_one(op_named("rdft"), {args.grads[0]}, {transposed_norm(args.attrs), !args.attrs.get<bool>("halved")})};
+  return {apply_one(op_named("rdft"), {args.grads[0]},
+                    {transposed_norm(args.attrs), !args.attrs.get<bool>("halved")})};
 }
 
 Op fourier_row(std::string_view signature, std::string_view documentation, std::string_view example) {

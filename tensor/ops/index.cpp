@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/integers.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
@@ -19,7 +20,6 @@ namespace {
 using rules::apply_one;
 using rules::dim_attr;
 
-std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
 Dim size_along(const Tensor& x, int dim) { return x.rank() == 0 ? 1 : x.size(dim); }
 Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
@@ -76,7 +76,7 @@ void check_index_shape(const TensorType& other, const TensorType& index, int dim
   const int rank = std::max(rank_of(index), 1);
   if (std::max(rank_of(other), 1) != rank) fail();
   const auto size_of = [](const TensorType& type, int d) {
-    return type.sizes.empty() ? 1 : type.sizes[at(d)];
+    return type.sizes.empty() ? 1 : type.sizes[as_index(d)];
   };
   for (int d = 0; d < rank; ++d) {
     if ((along_dim_too || d != dim) && size_of(index, d) > size_of(other, d)) fail();
@@ -119,7 +119,7 @@ Tensor padded_to(const Tensor& gradient, const TensorType& source) {
   Dims margins;
   for (int d = rank_of(source) - 1; d >= 0; --d) {
     margins.push_back(0);
-    margins.push_back(source.sizes[at(d)] - (gradient.rank() == 0 ? 1 : gradient.size(d)));
+    margins.push_back(source.sizes[as_index(d)] - (gradient.rank() == 0 ? 1 : gradient.size(d)));
   }
   const bool whole = std::all_of(margins.begin(), margins.end(), [](Dim margin) { return margin == 0; });
   return ops::reshape(whole ? gradient : apply_one(pad, {gradient}, {margins, std::int64_t{0}}),
@@ -192,10 +192,10 @@ std::vector<TensorType> take_along_dim_infer(std::span<const TensorType> inputs,
   Dims x = inputs[0].sizes;
   Dims index = inputs[1].sizes;
   if (x.empty()) return {inputs[0]};
-  const Dim length = index[at(dim)];
-  x[at(dim)] = index[at(dim)] = 1;
+  const Dim length = index[as_index(dim)];
+  x[as_index(dim)] = index[as_index(dim)] = 1;
   Dims sizes = broadcast(x, index, "take_along_dim");
-  sizes[at(dim)] = length;
+  sizes[as_index(dim)] = length;
   return {rules::with_sizes(inputs[0], sizes)};
 }
 Tensors take_along_dim_body(const Op&, Inputs inputs, const Attrs& attrs) {
@@ -211,7 +211,7 @@ Tensors take_along_dim_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const Dims sizes = take_along_dim_infer(types, attrs).front().sizes;
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
   Dims wide = sizes;
-  if (!wide.empty()) wide[at(dim)] = inputs[0].size(dim);
+  if (!wide.empty()) wide[as_index(dim)] = inputs[0].size(dim);
   const Tensor index = ops::expand(from_end(size_along(inputs[0], dim)), sizes);
   return {ops::gather(ops::expand(inputs[0], wide), dim, index)};
 }
@@ -228,7 +228,7 @@ std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, c
   check_vector_index(inputs[1], "index_select");
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   Dims sizes = inputs[0].sizes;
-  if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  if (!sizes.empty()) sizes[as_index(dim)] = count_elements(inputs[1].sizes);
   if (sizes.empty() && count_elements(inputs[1].sizes) != 1) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("index_select: of a 0-d tensor one element is taken, not {}",
@@ -246,10 +246,10 @@ Tensors index_select_vjp(const VjpArgs& args) {
 Tensor spread_index(const Tensor& index, const Tensor& like, int dim) {
   Dims sizes = like.sizes();
   const Dim length = index.rank() == 1 ? 1 : index.size(1);
-  sizes[at(dim) + 1] = length;
+  sizes[as_index(dim) + 1] = length;
   Dims apart(sizes.size(), 1);
   apart[0] = sizes[0];
-  apart[at(dim) + 1] = length;
+  apart[as_index(dim) + 1] = length;
   return ops::expand(ops::reshape(index, apart), sizes);
 }
 Tensors index_select_batch(const BatchArgs& args) {
@@ -266,7 +266,7 @@ std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, cons
   check_vector_index(inputs[1], "index_add");
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   Dims sizes = inputs[0].sizes;
-  if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  if (!sizes.empty()) sizes[as_index(dim)] = count_elements(inputs[1].sizes);
   if (sizes != inputs[2].sizes) {
     throw OpError(
         ErrorKind::Shape,

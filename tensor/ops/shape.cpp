@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/integers.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/complex_rules.h"
 #include "tensor/ops/rules.h"
@@ -18,8 +19,6 @@ namespace {
 
 using rules::apply_one;
 using rules::dim_attr;
-
-std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 
 // ---- cast, to, clone, contiguous ----
 
@@ -65,8 +64,8 @@ TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
     if (is_skipped_by_cat(inputs[i].sizes)) continue;
     Dims sizes = inputs[i].sizes;
     if (sizes.size() == result.sizes.size()) {
-      total += sizes[at(dim)];
-      sizes[at(dim)] = result.sizes[at(dim)];
+      total += sizes[as_index(dim)];
+      sizes[as_index(dim)] = result.sizes[as_index(dim)];
     }
     if (sizes != result.sizes) {
       throw OpError(ErrorKind::Shape,
@@ -75,7 +74,7 @@ TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
                     {static_cast<int>(first - inputs.begin()), static_cast<int>(i)});
     }
   }
-  result.sizes[at(dim)] = total;
+  result.sizes[as_index(dim)] = total;
   return result;
 }
 std::vector<TensorType> cat_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -92,7 +91,7 @@ Tensors cat_vjp(const VjpArgs& args) {
       if (args.needs[i]) result[i] = ops::zeros(type.sizes, type.dtype, type.device);
       continue;
     }
-    const Dim length = type.sizes[at(dim)];
+    const Dim length = type.sizes[as_index(dim)];
     if (args.needs[i]) result[i] = ops::to(ops::slice(args.grads[0], dim, start, start + length), type.dtype);
     start += length;
   }
@@ -272,7 +271,7 @@ std::vector<TensorType> repeat_interleave_infer(std::span<const TensorType> inpu
                   fmt::format("repeat_interleave: repeats must not be negative, it is {}", repeats));
   }
   Dims sizes = interleaved_sizes(inputs[0], attrs);
-  Dim& size = sizes[attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0];
+  Dim& size = sizes[attrs.has("dim") ? as_index(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0];
   size = count_elements(Dims{size, repeats});
   return {rules::with_sizes(inputs[0], sizes)};
 }
@@ -288,7 +287,8 @@ std::vector<TensorType> repeat_interleave_tensor_infer(std::span<const TensorTyp
                                                        const Attrs& attrs) {
   rules::check_index_dtype(inputs[1], "repeat_interleave", 1);
   Dims sizes = interleaved_sizes(inputs[0], attrs);
-  const std::size_t dim = attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0;
+  const std::size_t dim =
+      attrs.has("dim") ? as_index(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0;
   const Dims& counts = inputs[1].sizes;
   if (counts.size() > 1 || (count_elements(counts) != 1 && counts[0] != sizes[dim])) {
     throw OpError(ErrorKind::Shape,

@@ -59,7 +59,8 @@ Tensors scatter_vjp(const VjpArgs& args, std::string_view view) {
     result[0] = kiln::bind(args.op, inputs, args.attrs).front();
   }
   if (args.needs[1]) {
-    result[1] = ops::to(kiln::bind(op_named(view), args.grads, for_op(op_named(view), args.attrs)).front(), source.dtype);
+    result[1] = ops::to(kiln::bind(op_named(view), args.grads, for_op(op_named(view), args.attrs)).front(),
+                        source.dtype);
   }
   return result;
 }
