@@ -233,7 +233,7 @@ struct ComplexRule {
   // Of PartByPart, as bits: operands that are no numbers but say where, which both parts are given: masks,
   // indices. Bit 31 stands for all from there on.
   std::uint32_t beside = 0;
-  std::string_view missing;  // of Refused, where the reason is not that complex numbers have no order
+  std::string_view missing;  // of Refused: why; empty where it is no more than that the op takes real numbers
 
   ComplexRule() = default;
   ComplexRule(Kind given) : kind(given) {}
