@@ -227,6 +227,7 @@ struct ComplexRule {
     Moves,       // elements are moved as they lie: the op's own kernel, view or body knows their size alone
     PartByPart,  // the op on the real parts, and by itself on the imaginary parts: sums, and what is linear
     Written,     // `body`, over smaller ops of the parts
+    Computes,    // the op's own kernel and rules are of complex numbers as well: factorizations
   };
   Kind kind = Refused;
   BodyFn body = nullptr;
