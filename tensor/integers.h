@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace kiln {
@@ -20,9 +21,6 @@ template <std::integral A, std::integral B>
 }
 
 // An id, a dimension or a place, none of which is negative, as the index of a container.
-template <std::integral I>
-[[gnu::always_inline]] constexpr std::size_t as_index(I i) {
-  return static_cast<std::size_t>(i);
-}
+[[gnu::always_inline]] constexpr std::size_t as_index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace kiln

@@ -181,13 +181,13 @@ void choose(const Context& context, Cublas handle, Plan& plan, const CublasProdu
   if (plan.chosen) keep_choice(context, product, *plan.chosen);
 }
 
-Plan& plan_of(const Context& context, CardPlans& card, const CublasProduct& product) {
+Plan& product_plan(const Context& context, CardPlans& card, const CublasProduct& product) {
   if (const auto at = card.plans.find(product); at != card.plans.end()) return *at->second;
   auto plan = std::make_unique<Plan>(product);
   const CublasProduct plain = without_gaps(product);
   const bool has_gaps = product != plain;
   if (has_gaps)
-    plan->chosen = plan_of(context, card, plain).chosen;
+    plan->chosen = product_plan(context, card, plain).chosen;
   else
     choose(context, card.handle, *plan, product);
   plan->takes_gaps = !has_gaps || !plan->chosen || is_right(card.handle, *plan);
@@ -221,7 +221,7 @@ CublasAnswer multiply_by_cublaslt(Context& context, const CublasProduct& product
   CardPlans& card = plans_of(context);
   std::unique_lock lock(card.mutex);
   if (card.handle == nullptr) check("cublasLtCreate", cublaslt_api().cublasLtCreate(&card.handle));
-  const Plan& plan = plan_of(context, card, product);
+  const Plan& plan = product_plan(context, card, product);
   lock.unlock();
   if (!plan.chosen) return CublasAnswer::NoAlgorithm;
   if (!plan.takes_gaps) return CublasAnswer::NoGaps;
