@@ -27,6 +27,10 @@ if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   # GCC 12's library calls its own deprecated std::get_temporary_buffer in std::stable_sort.
   target_compile_options(kiln_options INTERFACE -Wno-deprecated-declarations)
 endif()
+if(KILN_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC takes files that are compiled as one for headers, whose types should have no members of unnamed namespaces.
+  target_compile_options(kiln_options INTERFACE -Wno-subobject-linkage)
+endif()
 if(KILN_WERROR)
   target_compile_options(kiln_options INTERFACE -Werror)
 endif()
