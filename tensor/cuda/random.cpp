@@ -59,7 +59,7 @@ std::uint64_t share_of_words(double chance) {
 void drawn(const Op& op, const Attrs& attrs, Inputs, Outputs outputs, Stream&) {
   const Distribution from = op.lowering.as<lowering::Draw>()->distribution(attrs);
   const DType dtype = outputs[0].dtype();
-  draw_into(outputs[0], draw_type(from.kind, dtype), made_at_once(from.kind, dtype), draw_job(from));
+  draw_into(outputs[0], draw_type(from.kind, dtype), made_at_once(from.kind, dtype), job_of(from));
 }
 
 template <bool kHasLow>
@@ -103,7 +103,7 @@ void bernoulli(const Op&, const Attrs&, Inputs inputs, Outputs outputs, Stream&)
 
 }  // namespace
 
-DrawJob draw_job(const Distribution& from) {
+DrawJob job_of(const Distribution& from) {
   DrawJob job{};
   job.a = from.a;
   job.b = from.b;
