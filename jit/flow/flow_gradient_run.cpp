@@ -156,7 +156,7 @@ class Differentiated final : public DifferentiatedFlow {
       case Input::Kind::Gradient:
         value.tensor = what.number < onto.size() && onto[what.number]
                            ? row_major_copy(onto[what.number])
-                           : filled(kept.inputs[what.number], what.zero);
+                           : filled(kept.inputs[what.number], -0.0);
         return value;
     }
     return value;
