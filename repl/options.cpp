@@ -46,7 +46,7 @@ constexpr std::array<Option, 14> kOptions{{
      [](CommandLine& line, std::string_view) { line.json = true; }},
     {"--check", "", "run compiled calls beside the interpreter; with fmt: only list files that would change",
      [](CommandLine& line, std::string_view) { line.check = true; }},
-    {"--trace", "file", "write what the program's time goes to, as a trace that Perfetto opens",
+    {"--trace", "file", "write what time goes to, as a trace for Perfetto; also behind the program's file",
      [](CommandLine& line, std::string_view value) { line.trace = value; }},
     {"--version", "", "print the version",
      [](CommandLine& line, std::string_view) { line.mode = Mode::Version; }},
@@ -67,15 +67,23 @@ constexpr std::array<Tool, 8> kTools{{{"run", Mode::Run},
                                       {"explain", Mode::Explain},
                                       {"lsp", Mode::LanguageServer}}};
 
+const Option* known_option(std::string_view name) {
+  const auto found = std::ranges::find(kOptions, name, &Option::name);
+  return found == kOptions.end() ? nullptr : &*found;
+}
+
 const Option& find_option(std::string_view name) {
+  if (const Option* known = known_option(name)) return *known;
   std::vector<std::string_view> names;
-  for (const Option& option : kOptions) {
-    if (option.name == name) return option;
-    names.push_back(option.name);
-  }
+  for (const Option& option : kOptions) names.push_back(option.name);
   const std::string_view near = lang::nearest(name, names);
   throw UsageError{fmt::format("there is no option `{}`", name),
                    near.empty() ? "" : fmt::format("did you mean `{}`?", near)};
+}
+
+// "--trace" of "--trace=t.json".
+std::string_view option_name(std::string_view word) {
+  return word.starts_with("--") ? word.substr(0, word.find('=')) : word;
 }
 
 bool is_option(std::string_view argument) { return argument.size() > 1 && argument.front() == '-'; }
@@ -85,22 +93,14 @@ class Reader {
   explicit Reader(std::span<const char* const> arguments) : rest_(arguments.begin(), arguments.end()) {}
 
   CommandLine read() {
-    if (!rest_.empty()) read_tool(rest_.front());
-    if (line_.mode == Mode::Run && runs_model()) {
-      line_.mode = Mode::Prompt;
-      tool_ = {};
-    }
-    if (line_.mode == Mode::Run) return run_line();
-    // Editors add words of their own, as `--stdio`.
-    if (line_.mode == Mode::LanguageServer) return std::move(line_);
-    if (line_.mode == Mode::Build) return build_line();
-    if (line_.mode == Mode::Report) return report_line();
     while (at_ < rest_.size()) {
       const std::string_view argument = rest_[at_++];
       if (argument == "--") {
         plain_only_ = true;
       } else if (is_option(argument) && !plain_only_) {
         read_option(argument);
+      } else if (read_tool(argument)) {
+        return tool_line();
       } else if (read_plain(argument)) {
         break;
       }
@@ -110,12 +110,31 @@ class Reader {
   }
 
  private:
-  void read_tool(std::string_view word) {
-    for (const Tool& tool : kTools) {
-      if (tool.name != word) continue;
-      line_.mode = tool.mode;
-      tool_ = tool.name;
-      ++at_;
+  // The first word may be a tool. True where what follows is read in the tool's own way.
+  bool read_tool(std::string_view word) {
+    if (line_.mode != Mode::Prompt || plain_only_) return false;
+    const auto tool = std::ranges::find(kTools, word, &Tool::name);
+    if (tool == kTools.end()) return false;
+    if (tool->mode == Mode::Run && runs_model()) return true;  // as the model alone
+    line_.mode = tool->mode;
+    tool_ = tool->name;
+    before_.assign(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(at_) - 1);
+    return true;
+  }
+
+  CommandLine tool_line() {
+    switch (line_.mode) {
+      case Mode::Run:
+        return run_line();
+      case Mode::Build:
+        return build_line();
+      case Mode::Report:
+        return report_line();
+      case Mode::LanguageServer:  // editors add words of their own, as `--stdio`
+        check_trace();
+        return std::move(line_);
+      default:
+        return read();
     }
   }
 
@@ -124,6 +143,7 @@ class Reader {
 
   // All that follows belongs to the job, unless it asks for help.
   CommandLine run_line() {
+    line_.options_before = before_;
     line_.arguments.assign(rest_.begin() + static_cast<std::ptrdiff_t>(at_), rest_.end());
     if (line_.arguments == std::vector<std::string>{"--help"}) line_.mode = Mode::Help;
     return std::move(line_);
@@ -146,20 +166,24 @@ class Reader {
     rest.erase(option, option + 2);
     return std::move(line_);
   }
-  // `-o page.html` before the program; behind it are the program's arguments.
+
+  // `-o page.html` and options before the program; behind it are the program's arguments.
   CommandLine report_line() {
-    line_ = run_line();
-    if (line_.mode == Mode::Help) return std::move(line_);
-    std::vector<std::string>& rest = line_.arguments;
     line_.output = "report.html";
-    if (rest.size() > 1 && rest[0] == "-o") {
-      line_.output = rest[1];
-      rest.erase(rest.begin(), rest.begin() + 2);
+    while (at_ < rest_.size() && is_option(rest_[at_]) && line_.mode == Mode::Report) {
+      const std::string_view word = rest_[at_++];
+      if (word != "-o") {
+        read_option(word);
+      } else if (at_ < rest_.size()) {
+        line_.output = rest_[at_++];
+      }
     }
-    if (rest.empty() || is_option(rest.front()))
+    if (line_.mode == Mode::Help || line_.mode == Mode::Version) return std::move(line_);
+    if (line_.mode != Mode::Report || at_ == rest_.size())
       throw UsageError{"`kiln report` needs a program", "`kiln report -o page.html f.kiln`"};
-    line_.script = rest.front();
-    rest.erase(rest.begin());
+    line_.script = rest_[at_++];
+    read_arguments();
+    finish();
     return std::move(line_);
   }
   static bool is_name(std::string_view text) {
@@ -169,19 +193,34 @@ class Reader {
   }
 
   void read_option(std::string_view argument) {
-    const std::size_t equals = argument.starts_with("--") ? argument.find('=') : std::string_view::npos;
-    const Option& option = find_option(argument.substr(0, equals));
+    const Option& option = find_option(option_name(argument));
+    const bool has_equals = argument.size() > option.name.size();
     if (option.value.empty()) {
-      if (equals != std::string_view::npos)
-        throw UsageError{fmt::format("`{}` takes no value", option.name), {}};
+      if (has_equals) throw UsageError{fmt::format("`{}` takes no value", option.name), {}};
       return option.apply(line_, {});
     }
-    if (equals != std::string_view::npos) return option.apply(line_, argument.substr(equals + 1));
-    if (at_ == rest_.size()) {
+    const bool has_word = !has_equals && at_ < rest_.size();
+    const std::string_view value = has_equals ? argument.substr(option.name.size() + 1)
+                                   : has_word ? std::string_view(rest_[at_++])
+                                              : std::string_view();
+    if (value.empty() && !(has_word && option.apply == add_code))
       throw UsageError{fmt::format("`{}` needs a value", option.name),
                        fmt::format("`{} {}`", option.name, option.value)};
+    option.apply(line_, value);
+  }
+
+  // What stands behind the program belongs to it, but for `--trace`. A program that has an option of that
+  // name is given it behind `--`.
+  void read_arguments() {
+    while (at_ < rest_.size()) {
+      const std::string_view word = rest_[at_++];
+      if (word == "--") plain_only_ = true;
+      if (option_name(word) == "--trace" && !plain_only_) {
+        read_option(word);
+      } else {
+        line_.arguments.emplace_back(word);
+      }
     }
-    option.apply(line_, rest_[at_++]);
   }
 
   // A word that is no option. True when all that follows belongs to the program.
@@ -196,30 +235,38 @@ class Reader {
       if (line_.mode == Mode::Prompt) line_.mode = Mode::Script;
       line_.script = argument;
     }
-    line_.arguments.insert(line_.arguments.end(), rest_.begin() + static_cast<std::ptrdiff_t>(at_),
-                           rest_.end());
+    read_arguments();
     return true;
   }
 
   void finish() const {
     const bool stopped = line_.mode == Mode::Version || line_.mode == Mode::Help;
-    if (!tool_.empty() && !stopped && line_.mode != Mode::Explain && line_.files.empty()) {
+    const bool takes_files = !tool_.empty() && line_.mode != Mode::Explain && line_.mode != Mode::Report;
+    if (takes_files && !stopped && line_.files.empty()) {
       throw UsageError{fmt::format("`kiln {}` needs files", tool_), {}};
     }
     if (line_.check && !tool_.empty() && tool_ != "fmt")
       throw UsageError{fmt::format("`--check` goes with programs and `kiln fmt`, not with `kiln {}`", tool_),
                        {}};
-    const bool is_program = line_.mode == Mode::Script || line_.mode == Mode::Code;
-    if (!line_.trace.empty() && !is_program && !stopped)
-      throw UsageError{"`--trace` goes with programs",
-                       "`kiln --trace trace.json f.kiln`; at the prompt `:trace trace.json`"};
+    if (!stopped) check_trace();
     if (!line_.backend.empty() && !interp::capture::is_backend(line_.backend)) {
       throw UsageError{fmt::format("there is no backend `{}`", line_.backend),
                        interp::capture::known_backends()};
     }
   }
 
+  // A trace written over a program is what comes of a file that was left out.
+  void check_trace() const {
+    if (line_.trace.empty()) return;
+    const std::string help = "`kiln --trace trace.json f.kiln`; at the prompt `:trace trace.json`";
+    const bool runs = line_.mode == Mode::Script || line_.mode == Mode::Code || line_.mode == Mode::Report;
+    if (!runs) throw UsageError{"`--trace` goes with programs", help};
+    if (std::string_view(line_.trace).ends_with(".kiln"))
+      throw UsageError{fmt::format("`--trace` would write over the program `{}`", line_.trace), help};
+  }
+
   std::vector<std::string_view> rest_;
+  std::vector<std::string> before_;  // words before the tool
   std::size_t at_ = 0;
   bool plain_only_ = false;
   std::string_view tool_;
@@ -229,6 +276,15 @@ class Reader {
 }  // namespace
 
 CommandLine parse_command_line(std::span<const char* const> arguments) { return Reader(arguments).read(); }
+
+std::size_t words_of_option(std::span<const std::string> words) {
+  if (words.empty()) return 0;
+  const std::string_view name = option_name(words.front());
+  const Option* const option = known_option(name);
+  if (option == nullptr) return 0;
+  const bool has_word = !option->value.empty() && name.size() == words.front().size() && words.size() > 1;
+  return has_word ? 2 : 1;
+}
 
 std::string usage_text() {
   std::string text =
@@ -256,7 +312,7 @@ std::string usage_text() {
     if (option.meaning.empty()) continue;
     text += fmt::format("  {:<18} {}\n", fmt::format("{} {}", option.name, option.value), option.meaning);
   }
-  text += "\noptions of `kiln run`, which stand before the others:\n" + run_usage();
+  text += "\noptions of `kiln run`:\n" + run_usage();
   return text + "\nexit codes: 0 done, 1 uncaught error, 2 wrong usage or syntax, 130 interrupted\n";
 }
 

@@ -27,14 +27,15 @@ enum class Mode {
 
 struct CommandLine {
   Mode mode = Mode::Prompt;
-  std::string script;                  // "-" is standard input
-  std::string code;                    // of all `-e`, a line each
-  std::string entry;                   // of build: the function
-  std::string output;                  // of report: the page
-  std::vector<std::string> files;      // of fmt, check, test; of explain the code
-  std::vector<std::string> arguments;  // the program's `args`
-  bool prompt_after = false;           // -i
-  bool check = false;                  // --check: of compiled calls, or of files by fmt
+  std::string script;                       // "-" is standard input
+  std::string code;                         // of all `-e`, a line each
+  std::string entry;                        // of build: the function
+  std::string output;                       // of report: the page
+  std::vector<std::string> files;           // of fmt, check, test; of explain the code
+  std::vector<std::string> arguments;       // the program's `args`; of run what stands behind it
+  std::vector<std::string> options_before;  // of run: what stands before it, which each rank is given, too
+  bool prompt_after = false;                // -i
+  bool check = false;                       // --check: of compiled calls, or of files by fmt
   bool no_color = false;
   bool json = false;
   bool no_init = false;
@@ -53,6 +54,9 @@ struct UsageError {
 
 // Throws UsageError. `arguments` are those after the program's name.
 CommandLine parse_command_line(std::span<const char* const> arguments);
+
+// Of how many words the option at the front consists: 0 where there is none.
+std::size_t words_of_option(std::span<const std::string> words);
 
 std::string usage_text();
 

@@ -16,6 +16,7 @@
 #include "dist/launch/job.h"
 #include "lang/diagnostic.h"
 #include "repl/terminal.h"
+#include "repl/trace.h"
 
 namespace kiln::repl {
 namespace {
@@ -72,15 +73,22 @@ const JobOption* find_option(std::string_view name) {
   return found == kJobOptions.end() ? nullptr : &*found;
 }
 
-// Takes the job's options from the front; what is left is what each rank runs.
-dist::JobOptions parse_job(std::span<const std::string>& rest) {
+// Takes the job's options out of those before the program; what is left is what each rank runs.
+dist::JobOptions parse_job(std::span<const std::string> rest, std::vector<std::string>& ranks) {
   dist::JobOptions job;
-  for (const JobOption* option = nullptr; !rest.empty() && (option = find_option(rest.front())) != nullptr;) {
-    if (rest.size() < 2)
-      throw UsageError{fmt::format("`{}` needs a value", option->name),
-                       fmt::format("`{} {}`", option->name, option->value)};
-    option->apply(job, rest[1]);
-    rest = rest.subspan(2);
+  while (!rest.empty()) {
+    std::size_t words = words_of_option(rest);
+    if (const JobOption* const option = find_option(rest.front())) {
+      if (rest.size() < 2)
+        throw UsageError{fmt::format("`{}` needs a value", option->name),
+                         fmt::format("`{} {}`", option->name, option->value)};
+      option->apply(job, rest[1]);
+      words = 2;
+    } else {
+      if (words == 0) words = rest.size();
+      ranks.insert(ranks.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(words));
+    }
+    rest = rest.subspan(words);
   }
   return job;
 }
@@ -90,7 +98,7 @@ void suggest_option(std::string_view word) {
   std::vector<std::string_view> names;
   for (const JobOption& option : kJobOptions) names.push_back(option.name);
   const std::string_view near = lang::nearest(word, names);
-  if (word.starts_with('-') && !near.empty())
+  if (word.starts_with('-') && words_of_option({{std::string(word)}}) == 0 && !near.empty())
     throw UsageError{fmt::format("there is no option `{}`", word), fmt::format("did you mean `{}`?", near)};
 }
 
@@ -100,7 +108,7 @@ CommandLine parse_program(std::span<const std::string> arguments) {
   try {
     return parse_command_line(pointers);
   } catch (const UsageError&) {
-    suggest_option(arguments.front());
+    for (const std::string& word : arguments) suggest_option(word);
     throw;
   }
 }
@@ -131,11 +139,13 @@ void complete(dist::JobOptions& job) {
 }  // namespace
 
 int run_ranks(const CommandLine& line) {
-  std::span<const std::string> rest = line.arguments;
+  std::vector<std::string> rest = line.options_before;
   try {
-    dist::JobOptions job = parse_job(rest);
+    dist::JobOptions job = parse_job(line.arguments, rest);
     complete(job);
     const CommandLine program = check_program(rest);
+    // The trace is that of rank 0, which runs here unless hosts are named.
+    if (!program.trace.empty() && job.hosts.empty()) Trace::begin_file(program.trace);
     job.is_prompt = program.mode == Mode::Prompt || program.prompt_after;
     if (job.is_prompt && job.least > 0) throw UsageError{"an elastic job runs a program, not the prompt", {}};
     job.color = !program.no_color && wants_color(STDOUT_FILENO) && wants_color(STDERR_FILENO);

@@ -81,8 +81,10 @@ std::optional<std::string> received(int rank) try {
 }  // namespace
 
 Trace::Trace(std::string path) : path_(path_of_rank(path)), recording_(timeline::Detail::Ops) {
-  if (!is_sent()) write_text(path_, interp::trace_of({}));
+  if (!is_sent()) begin_file(path_);
 }
+
+void Trace::begin_file(const std::string& path) { write_text(path, interp::trace_of({})); }
 
 std::string Trace::finish() {
   const std::vector<timeline::Event> events = recording_.stop();

@@ -11,8 +11,6 @@ namespace {
 
 using lang::Parameter;
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
 std::string plural(std::size_t count, std::string_view what) {
   return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
 }

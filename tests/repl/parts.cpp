@@ -65,6 +65,37 @@ TEST_CASE("a trace is of a program") {
   CHECK(parsed({"--trace=t.json", "-e", "1"}).trace == "t.json");
   CHECK(complaint({"--trace", "t.json"}) ==
         "`--trace` goes with programs|`kiln --trace trace.json f.kiln`; at the prompt `:trace trace.json`");
+  CHECK(complaint({"--trace", "t.json", "check", "a.kiln"}).starts_with("`--trace` goes with programs"));
+  CHECK(complaint({"--trace", "a.kiln", "b.kiln"})
+            .starts_with("`--trace` would write over the program `a.kiln`"));
+  CHECK(complaint({"--trace=", "a.kiln"}) == "`--trace` needs a value|`--trace file`");
+}
+
+TEST_CASE("a trace may be asked for behind the program") {
+  for (const CommandLine& line :
+       {parsed({"a.kiln", "x", "--trace", "t.json", "-y"}), parsed({"a.kiln", "x", "--trace=t.json", "-y"}),
+        parsed({"report", "a.kiln", "x", "--trace", "t.json", "-y"})}) {
+    CHECK(line.trace == "t.json");
+    CHECK(line.arguments == std::vector<std::string>{"x", "-y"});
+  }
+  CHECK(complaint({"a.kiln", "--trace"}) == "`--trace` needs a value|`--trace file`");
+  const CommandLine own = parsed({"--", "a.kiln", "--trace", "t"});
+  CHECK(own.trace.empty());
+  CHECK(own.arguments == std::vector<std::string>{"--trace", "t"});
+}
+
+TEST_CASE("options may stand before a tool") {
+  CHECK(parsed({"--no-color", "check", "a.kiln"}).mode == Mode::Check);
+  CHECK(parsed({"--", "check"}).script == "check");
+  const CommandLine run = parsed({"--trace", "t.json", "run", "-n", "2", "a.kiln"});
+  CHECK(run.mode == Mode::Run);
+  CHECK(run.options_before == std::vector<std::string>{"--trace", "t.json"});
+  CHECK(run.arguments == std::vector<std::string>{"-n", "2", "a.kiln"});
+  const CommandLine report = parsed({"--threads", "1", "report", "-o", "p.html", "--no-hot", "a.kiln", "-o"});
+  CHECK(report.threads == "1");
+  CHECK(report.no_hot);
+  CHECK(report.output == "p.html");
+  CHECK(report.arguments == std::vector<std::string>{"-o"});
 }
 
 TEST_CASE("kiln build takes a program and a function, and leaves the rest to what builds") {

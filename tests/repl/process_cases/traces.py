@@ -29,6 +29,18 @@ class Traces(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("at the prompt `:trace trace.json`", err)
 
+    def test_the_option_may_stand_anywhere_before_and_behind_the_program(self):
+        write("argued.kiln", "print(args)\n")
+        for words in (["--trace", "t.json", "argued.kiln", "-x"], ["argued.kiln", "-x", "--trace", "t.json"]):
+            self.assertEqual(kiln(*words), (0, "['-x']\n", ""))
+            self.assertTrue(events_of("t.json"))
+        for words in (["--trace", "t.json", "run", "-n", "2"], ["run", "--trace", "t.json", "-n", "2"], ["run", "-n", "2", "--trace=t.json"]):
+            code, out, err = kiln(*words, "argued.kiln", "-x")
+            self.assertEqual((code, sorted(out.splitlines()), err), (0, ["[0] ['-x']", "[1] ['-x']"], ""))
+        code, out, err = kiln("run", "-n", "2", "argued.kiln", "--trace", "missing/t.json")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("cannot write 'missing/t.json'", err)
+
     def test_live_bytes_are_a_counter(self):
         kiln("--no-hot", "--trace", "bytes.json", "-e", "x = ones(1000, 1000)\ny = x.exp()\nx = none\ny.sum();")
         counted = [each for each in events_of("bytes.json") if each["ph"] == "C"]
