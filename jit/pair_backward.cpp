@@ -9,11 +9,10 @@
 #include "jit/graph/same_values.h"
 #include "jit/pipeline/fused_text.h"
 #include "jit/runtime/prepared.h"
+#include "tensor/integers.h"
 
 namespace kiln::jit {
 namespace {
-
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 std::vector<ValueId> present(const std::vector<ValueId>& kept) {
   std::vector<ValueId> ids;
@@ -33,7 +32,7 @@ std::vector<std::size_t> numbers_of(std::span<const ValueId> ids, const std::vec
 // Whoever reads a value that is the same as `id` reads that one, which comes first.
 void read_first(Graph& graph, const std::vector<ValueId>& same, ValueId id) {
   const auto replace = [&](Operand& operand) {
-    if (operand.is_value() && same[at(operand.value)] == same[at(id)]) operand = Operand::of(id);
+    if (operand.is_value() && same[as_index(operand.value)] == same[as_index(id)]) operand = Operand::of(id);
   };
   for (Node& node : graph.nodes) std::for_each(node.operands.begin(), node.operands.end(), replace);
   std::for_each(graph.outputs.begin(), graph.outputs.end(), replace);
@@ -163,12 +162,12 @@ Joint Backwards::joint_for(const BackwardRequest& request) const {
 std::vector<ValueId> Backwards::kept_in(Joint& joint) const {
   std::vector<ValueId> same(joint.graph.values.size(), Operand::kAbsent), first(joint_.graph.values.size()),
       kept;
-  for (std::size_t v = 0; v < joint.values.size(); ++v) same[at(joint.values[v])] = joint_.values[v];
+  for (std::size_t v = 0; v < joint.values.size(); ++v) same[as_index(joint.values[v])] = joint_.values[v];
   same = same_values(joint_.graph, joint.graph, std::move(same));
   std::iota(first.begin(), first.end(), ValueId{0});
   first = same_values(joint_.graph, joint_.graph, std::move(first));
   for (const ValueId id : partition_.kept) {
-    const auto found = std::find(same.begin(), same.end(), first[at(id)]);
+    const auto found = std::find(same.begin(), same.end(), first[as_index(id)]);
     kept.push_back(found == same.end() ? Operand::kAbsent : static_cast<ValueId>(found - same.begin()));
     if (found != same.end()) read_first(joint.graph, same, kept.back());
   }
@@ -219,12 +218,12 @@ RecordedBackward Backwards::make_recorded(Joint joint) const {
   const JointFacts facts(joint);
   // Rules may be given every value of the program, and what was computed of it ahead.
   std::vector<bool> given(graph.values.size(), false), is_kept = given, needed = given;
-  for (const ValueId id : present(kept)) is_kept[at(id)] = true;
+  for (const ValueId id : present(kept)) is_kept[as_index(id)] = true;
   given = is_kept;
-  for (const ValueId id : joint.values) given[at(id)] = true;
+  for (const ValueId id : joint.values) given[as_index(id)] = true;
   const auto gradients = std::span(graph.outputs).subspan(static_cast<std::size_t>(joint.outputs));
   for (const Operand& each : gradients) {
-    if (each.is_value()) needed[at(each.value)] = true;
+    if (each.is_value()) needed[as_index(each.value)] = true;
   }
   const std::vector<bool> none(graph.nodes.size(), false);
   const std::vector<bool> rules = nodes_for(graph, needed, given, facts.acting());
@@ -235,14 +234,14 @@ RecordedBackward Backwards::make_recorded(Joint joint) const {
   std::vector<Operand> values;
   std::vector<SubgraphInput> to_rules;
   for (ValueId id = 0; id < static_cast<ValueId>(read.size()); ++id) {
-    read[at(id)] = read[at(id)] && given[at(id)];
-    if (!read[at(id)]) continue;
+    read[as_index(id)] = read[as_index(id)] && given[as_index(id)];
+    if (!read[as_index(id)]) continue;
     values.push_back(Operand::of(id));
-    to_rules.push_back({id, saved, graph.values[at(id)].type});
+    to_rules.push_back({id, saved, graph.values[as_index(id)].type});
     const auto place = std::find(joint.values.begin(), joint.values.end(), id) - joint.values.begin();
     const auto history = history_.find(static_cast<ValueId>(place));
     made.histories.push_back(history == history_.end() ? Edge{} : history->second);
-    made.types.push_back(graph.values[at(id)].type);
+    made.types.push_back(graph.values[as_index(id)].type);
   }
   for (std::size_t i = graph.inputs.size() - joint.incoming; i < graph.inputs.size(); ++i) {
     to_rules.push_back({static_cast<ValueId>(i), graph.inputs[i], graph.values[i].type});
@@ -252,7 +251,7 @@ RecordedBackward Backwards::make_recorded(Joint joint) const {
   std::vector<ValueId> used;
   std::vector<SubgraphInput> from_kept;
   for (const ValueId id : present(kept)) {
-    if (!reread[at(id)]) continue;
+    if (!reread[as_index(id)]) continue;
     used.push_back(id);
     from_kept.push_back({id, saved, kept_type(facts, id)});
   }

@@ -9,7 +9,7 @@
 namespace kiln::lang {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string escaped(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '\n') {
@@ -86,13 +86,13 @@ std::string dump_parts(std::span<const FStringPart> parts, std::string_view head
   List out(head);
   for (const FStringPart& part : parts) {
     if (!part.expr) {
-      out.add(quoted(part.text));
+      out.add(escaped(part.text));
       continue;
     }
     List field("field");
     field.add(part.expr);
     if (part.conversion) field.add(std::string{'!', part.conversion});
-    if (!part.debug.empty()) field.add("debug").add(quoted(part.debug));
+    if (!part.debug.empty()) field.add("debug").add(escaped(part.debug));
     if (!part.spec.empty()) field.add(dump_parts(part.spec, "spec"));
     out.add(field.text());
   }
@@ -104,7 +104,7 @@ std::string dump_function(const FunctionExpr& f) {
   if (!f.name.empty()) out.add(f.name);
   for (const Parameter& p : f.parameters) out.add(dump_parameter(p));
   if (f.returns) out.add("->").add(dump_annotation(*f.returns));
-  if (!f.documentation.empty()) out.add("doc").add(quoted(f.documentation));
+  if (!f.documentation.empty()) out.add("doc").add(escaped(f.documentation));
   return f.body ? out.add(f.body).text() : out.add(f.expression).text();
 }
 
@@ -149,7 +149,7 @@ std::string dump_pattern(const Pattern& p) {
 
 std::string dump_import(const ImportStmt& s) {
   List out("import");
-  out.add(s.is_path ? quoted(s.module) : std::string(s.module));
+  out.add(s.is_path ? escaped(s.module) : std::string(s.module));
   if (s.names.empty()) return out.add("as").add(s.as).text();
   for (const ImportedName& name : s.names) out.add(std::string(name.name) + ":" + std::string(name.as));
   return out.text();
@@ -158,7 +158,7 @@ std::string dump_import(const ImportStmt& s) {
 std::string dump_struct(const StructStmt& s) {
   List out("struct");
   out.add(s.name).all(s.decorators);
-  if (!s.documentation.empty()) out.add("doc").add(quoted(s.documentation));
+  if (!s.documentation.empty()) out.add("doc").add(escaped(s.documentation));
   for (const StructField& field : s.fields) {
     List each("field");
     each.add(field.name);
@@ -185,7 +185,7 @@ std::string dump(const Expr& e) {
     case ExprKind::Imaginary:
       return List("imaginary").add(number(as<ImaginaryExpr>(e).value)).text();
     case ExprKind::String:
-      return quoted(as<StringExpr>(e).value);
+      return escaped(as<StringExpr>(e).value);
     case ExprKind::FString:
       return dump_parts(as<FStringExpr>(e).parts, "f");
     case ExprKind::Name:
@@ -284,7 +284,7 @@ std::string dump(const Stmt& s) {
       const auto& made = as<AutogradStmt>(s);
       List out("autograd");
       out.add(made.name);
-      if (!made.documentation.empty()) out.add("doc").add(quoted(made.documentation));
+      if (!made.documentation.empty()) out.add("doc").add(escaped(made.documentation));
       for (const FunctionStmt* method : made.methods) out.add(dump(static_cast<const Stmt&>(*method)));
       return out.text();
     }

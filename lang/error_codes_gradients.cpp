@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 8> kRows{{
+constexpr std::array<ErrorCode, 8> kGradientsCodes{{
     {"K0800", "AutogradError", "", "a derivative that cannot be taken",
      "A gradient is asked for where there is none, in a way that has no page of its own.",
      R"(throw AutogradError("no gradient"))", "grad(x => x * x)(3.0)"},
@@ -68,6 +68,6 @@ grad(x => Twice(x, 2.0))(1.0))"},
 
 }  // namespace
 
-std::span<const ErrorCode> gradients_codes() { return kRows; }
+std::span<const ErrorCode> gradients_codes() { return kGradientsCodes; }
 
 }  // namespace kiln::lang

@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 17> kRows{{
+constexpr std::array<ErrorCode, 17> kNamesCodes{{
     {"K0200", "NameError", "", "a name that means nothing",
      "A name is not known, in a way that has no page of its own.", R"(throw NameError("no such column"))",
      R"(column = 1
@@ -99,6 +99,6 @@ x[0, 2])"},
 
 }  // namespace
 
-std::span<const ErrorCode> names_codes() { return kRows; }
+std::span<const ErrorCode> names_codes() { return kNamesCodes; }
 
 }  // namespace kiln::lang

@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 27> kRows{{
+constexpr std::array<ErrorCode, 27> kSyntaxCodes{{
     {"K0100", "SyntaxError", "", "the text is not Kiln",
      "The text does not follow the grammar, in a way that has no page of its own. The caret stands "
      "under the first place that cannot be read; what is wrong is there or just before it.",
@@ -165,6 +165,6 @@ p.x = none)"},
 
 }  // namespace
 
-std::span<const ErrorCode> syntax_codes() { return kRows; }
+std::span<const ErrorCode> syntax_codes() { return kSyntaxCodes; }
 
 }  // namespace kiln::lang

@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 16> kRows{{
+constexpr std::array<ErrorCode, 16> kTensorsCodes{{
     {"K0500", "ShapeError", "", "sizes that do not go together",
      "Sizes of tensors do not fit, in a way that has no page of its own. `x.shape` shows them.",
      R"(throw ShapeError("batches differ"))", "zeros(2, 3).shape"},
@@ -98,6 +98,6 @@ x += 0.5)"},
 
 }  // namespace
 
-std::span<const ErrorCode> tensors_codes() { return kRows; }
+std::span<const ErrorCode> tensors_codes() { return kTensorsCodes; }
 
 }  // namespace kiln::lang

@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 19> kRows{{
+constexpr std::array<ErrorCode, 19> kTypesCodes{{
     {"K0300", "TypeError", "", "a value of the wrong type",
      "A value has a type that does not fit here, in a way that has no page of its own. The message "
      "names what is expected.",
@@ -126,6 +126,6 @@ optim.SGD(nn.Linear(2, 1).parameters(), lr=0.1))"},
 
 }  // namespace
 
-std::span<const ErrorCode> types_codes() { return kRows; }
+std::span<const ErrorCode> types_codes() { return kTypesCodes; }
 
 }  // namespace kiln::lang

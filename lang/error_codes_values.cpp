@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 15> kRows{{
+constexpr std::array<ErrorCode, 15> kValuesCodes{{
     {"K0400", "ValueError", "", "a value that does not fit",
      "The type is right and the value is not, in a way that has no page of its own. The message "
      "says what is allowed.",
@@ -97,6 +97,6 @@ optim.SGD([ones(1).requires_grad_()], lr=0.1))"},
 
 }  // namespace
 
-std::span<const ErrorCode> values_codes() { return kRows; }
+std::span<const ErrorCode> values_codes() { return kValuesCodes; }
 
 }  // namespace kiln::lang

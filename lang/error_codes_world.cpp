@@ -6,7 +6,7 @@
 namespace kiln::lang {
 namespace {
 
-constexpr std::array<ErrorCode, 12> kRows{{
+constexpr std::array<ErrorCode, 12> kWorldCodes{{
     {"K1000", "IOError", "", "a file that cannot be used",
      "A file or folder cannot be read or written, in a way that has no page of its own.",
      R"(throw IOError("no disk"))", R"(exists("/tmp"))"},
@@ -66,6 +66,6 @@ f(0))"},
 
 }  // namespace
 
-std::span<const ErrorCode> world_codes() { return kRows; }
+std::span<const ErrorCode> world_codes() { return kWorldCodes; }
 
 }  // namespace kiln::lang

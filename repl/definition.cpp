@@ -45,7 +45,7 @@ bool belongs_above(std::string_view line) {
 
 // The whole lines from the documentation and decorators above a definition to its end, without the
 // indentation.
-Definition lines_of(const lang::Span& span) {
+Definition definition_at(const lang::Span& span) {
   const lang::SourceFile& file = *span.file;
   std::uint32_t first = file.locate(span.begin).line;
   while (first > 1 && belongs_above(file.line(first - 1))) --first;
@@ -103,10 +103,10 @@ Page function_page(const std::string& name, const Value& function) {
 }
 
 std::optional<Definition> definition_of(const Value& value) {
-  if (const lang::FunctionExpr* syntax = syntax_of(value)) return lines_of(syntax->span);
+  if (const lang::FunctionExpr* syntax = syntax_of(value)) return definition_at(syntax->span);
   if (value.is(Tag::Method)) return definition_of(value.as<interp::Method>().function);
   if (value.is(Tag::StructType) && value.as<interp::StructType>().span) {
-    return lines_of(value.as<interp::StructType>().span);
+    return definition_at(value.as<interp::StructType>().span);
   }
   if (value.is(Tag::Instance)) return definition_of(value.as<interp::Instance>().type);
   if (value.is(Tag::Module) && !value.as<interp::Module>().sources.empty()) {

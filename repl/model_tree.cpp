@@ -24,7 +24,7 @@ using interp::Value;
 
 using Named = std::pair<std::string, Value>;
 
-constexpr int kMostNesting = 100;
+constexpr int kDeepestModel = 100;
 constexpr std::size_t kMostSetting = 60;  // bytes of the text of a plain field
 
 // What a value holds one level down, by name.
@@ -151,7 +151,7 @@ class Tree {
 
  private:
   void add_struct(const Value& value, const std::string& path, int depth) {
-    if (depth > kMostNesting || std::find(active_.begin(), active_.end(), value.object()) != active_.end())
+    if (depth > kDeepestModel || std::find(active_.begin(), active_.end(), value.object()) != active_.end())
       return;
     active_.push_back(value.object());
     const std::size_t at = parts_.size();

@@ -129,6 +129,8 @@ ComplexCall run_complex(const Op& op, Inputs inputs, const Attrs& attrs) {
       check_kept(op, inputs, attrs);
       return {true, converted(op, inputs), {}};
     }
+    case ComplexRule::Computes:
+      return {true, converted(op, inputs), {}};
     case ComplexRule::PartByPart:
       return {false, {}, by_parts(op, inputs, attrs)};
     case ComplexRule::Written:

@@ -9,7 +9,7 @@ namespace {
 
 struct NotASize {};
 
-constexpr int kDeepest = 200;  // brackets within brackets
+constexpr int kDeepestSize = 200;  // brackets within brackets
 
 bool is_word_byte(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -67,9 +67,9 @@ class Reader {
     }
   }
   Dim bracketed() {
-    if (++depth_ > kDeepest) {
+    if (++depth_ > kDeepestSize) {
       throw OpError(ErrorKind::Syntax,
-                    "this size nests too deep: more than " + std::to_string(kDeepest) + " levels");
+                    "this size nests too deep: more than " + std::to_string(kDeepestSize) + " levels");
     }
     const Dim inner = sum();
     --depth_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace kiln {
@@ -17,5 +19,8 @@ template <std::integral A, std::integral B>
 [[gnu::always_inline]] constexpr std::common_type_t<A, B> round_up(A a, B b) {
   return ceil_divide(a, b) * b;
 }
+
+// An id, a dimension or a place, none of which is negative, as the index of a container.
+[[gnu::always_inline]] constexpr std::size_t as_index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 }  // namespace kiln

@@ -227,13 +227,14 @@ struct ComplexRule {
     Moves,       // elements are moved as they lie: the op's own kernel, view or body knows their size alone
     PartByPart,  // the op on the real parts, and by itself on the imaginary parts: sums, and what is linear
     Written,     // `body`, over smaller ops of the parts
+    Computes,    // the op's own kernel and rules are of complex numbers as well: factorizations
   };
   Kind kind = Refused;
   BodyFn body = nullptr;
   // Of PartByPart, as bits: operands that are no numbers but say where, which both parts are given: masks,
   // indices. Bit 31 stands for all from there on.
   std::uint32_t beside = 0;
-  std::string_view missing;  // of Refused, where the reason is not that complex numbers have no order
+  std::string_view missing;  // of Refused: why; empty where it is no more than that the op takes real numbers
 
   ComplexRule() = default;
   ComplexRule(Kind given) : kind(given) {}
@@ -394,6 +395,9 @@ class OpTable {
   std::vector<const Op*> ops_;
   std::unordered_map<std::string_view, const Op*> by_name_;
 };
+
+// The row of a name that this code knows to be in the table.
+inline const Op& op_named(std::string_view name) { return OpTable::get().at(name); }
 
 // Each family's file in tensor/ops/ adds its rows.
 void add_create_ops(OpTable& table);

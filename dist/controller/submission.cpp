@@ -32,7 +32,7 @@ TensorSpec spec_of(const Tensor& x) {
 }
 
 void check_op(const Signature& signature) {
-  if (signature.op != ReduceOp::Adasum || is_float(signature.tensors.front().dtype)) return;
+  if (signature.op != kiln::ReduceOp::Adasum || is_float(signature.tensors.front().dtype)) return;
   throw OpError(ErrorKind::DType,
                 fmt::format("{}: Adasum is for floats, not for {}", spoken_name(signature),
                             signature.tensors.front().text()),

@@ -63,7 +63,7 @@ struct Beginning {
     sigprocmask(SIG_SETMASK, &none, nullptr);
     execvpe(arguments[0], arguments, environment);
     const int error = errno;
-    if (write(failure, &error, sizeof(error)) < 0) _exit(126);
+    if (::write(failure, &error, sizeof(error)) < 0) _exit(126);
     _exit(127);
   }
 };

@@ -50,7 +50,7 @@ RankLink::~RankLink() {
   ends_ = true;
   send({Message::Kind::Goodbye, {}, {}});
   const std::uint64_t one = 1;
-  if (write(wake_.get(), &one, sizeof(one)) < 0) shutdown(socket_.get(), SHUT_RDWR);
+  if (::write(wake_.get(), &one, sizeof(one)) < 0) shutdown(socket_.get(), SHUT_RDWR);
   thread_.join();
 }
 

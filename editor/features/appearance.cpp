@@ -126,13 +126,13 @@ void folds(Server& server, const Json& params, const Reply& reply) {
   reply(std::move(folds));
 }
 
-constexpr std::array<Feature, 3> kFeatures{
+constexpr std::array<Feature, 3> kAppearanceFeatures{
     {{"textDocument/semanticTokens/full", "semanticTokensProvider", token_options, semantic_tokens},
      {"textDocument/semanticTokens/range", "", nullptr, semantic_tokens_of_range},
      {"textDocument/foldingRange", "foldingRangeProvider", nullptr, folds}}};
 
 }  // namespace
 
-std::span<const Feature> appearance_features() { return kFeatures; }
+std::span<const Feature> appearance_features() { return kAppearanceFeatures; }
 
 }  // namespace kiln::editor

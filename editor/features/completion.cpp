@@ -98,12 +98,12 @@ void resolve(Server& server, const Json& params, const Reply& reply) {
       });
 }
 
-constexpr std::array<Feature, 2> kFeatures{
+constexpr std::array<Feature, 2> kCompletionFeatures{
     {{"textDocument/completion", "completionProvider", options, complete},
      {"completionItem/resolve", "", nullptr, resolve}}};
 
 }  // namespace
 
-std::span<const Feature> completion_features() { return kFeatures; }
+std::span<const Feature> completion_features() { return kCompletionFeatures; }
 
 }  // namespace kiln::editor

@@ -135,13 +135,13 @@ void format_range(Server& server, const Json& params, const Reply& reply) {
   }
 }
 
-constexpr std::array<Feature, 3> kFeatures{
+constexpr std::array<Feature, 3> kEditsFeatures{
     {{"textDocument/codeAction", "codeActionProvider", fix_options, code_actions},
      {"textDocument/formatting", "documentFormattingProvider", nullptr, format},
      {"textDocument/rangeFormatting", "documentRangeFormattingProvider", nullptr, format_range}}};
 
 }  // namespace
 
-std::span<const Feature> edit_features() { return kFeatures; }
+std::span<const Feature> edit_features() { return kEditsFeatures; }
 
 }  // namespace kiln::editor

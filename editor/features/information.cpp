@@ -199,13 +199,13 @@ void inlay_hints(Server& server, const Json& params, const Reply& reply) {
   reply(std::move(hints.hints));
 }
 
-constexpr std::array<Feature, 3> kFeatures{
+constexpr std::array<Feature, 3> kInformationFeatures{
     {{"textDocument/hover", "hoverProvider", nullptr, hover},
      {"textDocument/signatureHelp", "signatureHelpProvider", signature_options, signature_help},
      {"textDocument/inlayHint", "inlayHintProvider", nullptr, inlay_hints}}};
 
 }  // namespace
 
-std::span<const Feature> information_features() { return kFeatures; }
+std::span<const Feature> information_features() { return kInformationFeatures; }
 
 }  // namespace kiln::editor

@@ -109,12 +109,12 @@ void execute(Server& server, const Json& params, const Reply& reply) {
       });
 }
 
-constexpr std::array<Feature, 2> kFeatures{
+constexpr std::array<Feature, 2> kLensesFeatures{
     {{"textDocument/codeLens", "codeLensProvider", [] { return Json::object(); }, lenses},
      {"workspace/executeCommand", "executeCommandProvider", command_options, execute}}};
 
 }  // namespace
 
-std::span<const Feature> lens_features() { return kFeatures; }
+std::span<const Feature> lens_features() { return kLensesFeatures; }
 
 }  // namespace kiln::editor

@@ -22,11 +22,11 @@ void diagnostics(Server& server, const Json& params, const Reply& reply) {
   });
 }
 
-constexpr std::array<Feature, 1> kFeatures{
+constexpr std::array<Feature, 1> kMistakesFeatures{
     {{"textDocument/diagnostic", "diagnosticProvider", diagnostic_options, diagnostics}}};
 
 }  // namespace
 
-std::span<const Feature> mistake_features() { return kFeatures; }
+std::span<const Feature> mistake_features() { return kMistakesFeatures; }
 
 }  // namespace kiln::editor

@@ -126,7 +126,7 @@ void rename(Server& server, const Json& params, const Reply& reply) {
   reply({{"changes", std::move(changes)}});
 }
 
-constexpr std::array<Feature, 4> kFeatures{
+constexpr std::array<Feature, 4> kNamesFeatures{
     {{"textDocument/references", "referencesProvider", nullptr, references},
      {"textDocument/documentHighlight", "documentHighlightProvider", nullptr, highlights},
      {"textDocument/rename", "renameProvider", rename_options, rename},
@@ -134,6 +134,6 @@ constexpr std::array<Feature, 4> kFeatures{
 
 }  // namespace
 
-std::span<const Feature> name_features() { return kFeatures; }
+std::span<const Feature> name_features() { return kNamesFeatures; }
 
 }  // namespace kiln::editor

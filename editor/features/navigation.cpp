@@ -107,13 +107,13 @@ void workspace_symbols(Server& server, const Json& params, const Reply& reply) {
   reply(std::move(found));
 }
 
-constexpr std::array<Feature, 3> kFeatures{
+constexpr std::array<Feature, 3> kNavigationFeatures{
     {{"textDocument/definition", "definitionProvider", nullptr, definition},
      {"textDocument/documentSymbol", "documentSymbolProvider", nullptr, document_symbols},
      {"workspace/symbol", "workspaceSymbolProvider", nullptr, workspace_symbols}}};
 
 }  // namespace
 
-std::span<const Feature> navigation_features() { return kFeatures; }
+std::span<const Feature> navigation_features() { return kNavigationFeatures; }
 
 }  // namespace kiln::editor

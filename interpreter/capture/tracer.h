@@ -57,6 +57,11 @@ std::string value_name(const std::string& text);
 std::int64_t place_of(const Instance& object, std::string_view name);
 std::int64_t place_of(const Dict& dict, const Value& key);
 
+// Which object a value is, or which tensor.
+inline const void* identity(const Value& v) {
+  return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
+}
+
 // The recorded run is a run like any other, in which instructions have their effects. Immediates and texts
 // that were read from outside get guards on their sources; objects are known by identity. An object that was
 // not read from outside was made during the run.

@@ -7,7 +7,6 @@
 namespace kiln::interp::capture {
 namespace {
 
-const void* identity(const Value& v) { return static_cast<const void*>(v.object()); }
 // Rules take numbers like these for what they are, as sizes of 1 broadcast.
 bool is_followed(const Value& v) { return v.is(Tag::Int) && (v.as_int() < -1 || v.as_int() > 1); }
 

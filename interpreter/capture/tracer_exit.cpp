@@ -23,10 +23,6 @@ bool is_constant(const Value& v) {
   }
 }
 
-const void* identity(const Value& v) {
-  return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
-}
-
 }  // namespace
 
 Tracer::Snapshot Tracer::take_snapshot() {

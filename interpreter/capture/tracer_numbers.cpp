@@ -9,8 +9,6 @@ namespace {
 
 bool is_plain_number(const Value& v) { return v.is(Tag::Int) || v.is(Tag::Float); }
 
-const void* identity(const Value& v) { return static_cast<const void*>(v.object()); }
-
 }  // namespace
 
 ExprId Tracer::add_expr(Expr expr) {
@@ -191,8 +189,8 @@ void Tracer::fix_all_kept() {
 }
 
 void Tracer::fix_all_in(const Value& v, int depth) {
-  constexpr int kDeepest = 16;
-  if (depth > kDeepest) return stop("host data is nested too deeply");
+  constexpr int kDeepestData = 16;
+  if (depth > kDeepestData) return stop("host data is nested too deeply");
   if (v.is(Tag::Tuple) || v.is(Tag::Slice)) fix_object(v);
   if (!v.is(Tag::Tuple) && !v.is(Tag::List) && !is_dict_or_set(v)) return;
   fix_kept(v);

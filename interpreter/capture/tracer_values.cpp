@@ -8,12 +8,8 @@
 namespace kiln::interp::capture {
 namespace {
 
-constexpr int kDeepest = 16;
+constexpr int kDeepestData = 16;
 constexpr std::size_t kMostItems = 4096;
-
-const void* identity(const Value& v) {
-  return v.is(Tag::Tensor) ? static_cast<const void*>(v.tensor_impl()) : static_cast<const void*>(v.object());
-}
 
 // What never changes and is compared by its content.
 bool is_text_like(const Value& v) {
@@ -240,7 +236,7 @@ void Tracer::read_items(const Value& container, bool follow) {
 
 void Tracer::read_all(const Value& v, int depth) {
   if (is_text_like(v) || is_stopped()) return;
-  if (depth > kDeepest) return stop("host data is nested too deeply");
+  if (depth > kDeepestData) return stop("host data is nested too deeply");
   switch (v.tag()) {
     case Tag::List:
     case Tag::Tuple:
@@ -382,7 +378,7 @@ namespace {
 template <class F>
 bool any_within(const Value& v, bool fields, const F& is, int depth = 0) {
   if (is_text_like(v)) return false;
-  if (depth > kDeepest || is(v)) return true;
+  if (depth > kDeepestData || is(v)) return true;
   const auto within = [&](const Value& each) { return any_within(each, fields, is, depth + 1); };
   if (const auto* items = items_in(v)) return std::any_of(items->begin(), items->end(), within);
   if (is_dict_or_set(v)) {

@@ -12,8 +12,6 @@ namespace kiln::interp::files {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;
-constexpr std::uint64_t kMostRatio = 1032;  // of deflate, by its format
-
 // Some ten milliseconds of packing, then an interrupt is seen.
 uInt piece(std::size_t n) { return static_cast<uInt>(std::min<std::size_t>(n, std::size_t{1} << 20U)); }
 
@@ -37,7 +35,7 @@ std::uint64_t GzipSource::most_left() const {
   if (state_->ended) return 0;
   const std::uint64_t compressed =
       state_->stream.avail_in + std::min<std::uint64_t>(state_->compressed.most_left(), UINT64_MAX >> 12U);
-  return compressed * kMostRatio + (1U << 16U);  // and what the window still holds
+  return compressed * kMostDeflateRatio + (1U << 16U);  // and what the window still holds
 }
 
 std::size_t GzipSource::read_some(void* out, std::size_t n) {

@@ -1,11 +1,14 @@
 // Owns gzip as a source and a sink of bytes (zlib).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "interpreter/files/bytes.h"
 
 namespace kiln::interp::files {
+
+inline constexpr std::uint64_t kMostDeflateRatio = 1032;  // of deflate, by its format
 
 // Inflates what `compressed` gives; checks the sum at the end. Members that follow each other are one stream.
 class GzipSource : public Source {

@@ -25,17 +25,17 @@ struct NpyType {
   std::string_view code;  // without the byte order
   kiln::DType dtype;
 };
-constexpr std::array<NpyType, 11> kTypes{{{"b1", kiln::DType::Bool},
-                                          {"u1", kiln::DType::U8},
-                                          {"i1", kiln::DType::I8},
-                                          {"i2", kiln::DType::I16},
-                                          {"i4", kiln::DType::I32},
-                                          {"i8", kiln::DType::I64},
-                                          {"f2", kiln::DType::F16},
-                                          {"f4", kiln::DType::F32},
-                                          {"f8", kiln::DType::F64},
-                                          {"c8", kiln::DType::C64},
-                                          {"c16", kiln::DType::C128}}};
+constexpr std::array<NpyType, 11> kNpyTypes{{{"b1", kiln::DType::Bool},
+                                             {"u1", kiln::DType::U8},
+                                             {"i1", kiln::DType::I8},
+                                             {"i2", kiln::DType::I16},
+                                             {"i4", kiln::DType::I32},
+                                             {"i8", kiln::DType::I64},
+                                             {"f2", kiln::DType::F16},
+                                             {"f4", kiln::DType::F32},
+                                             {"f8", kiln::DType::F64},
+                                             {"c8", kiln::DType::C64},
+                                             {"c16", kiln::DType::C128}}};
 
 struct Header {
   std::string descr;
@@ -171,7 +171,7 @@ kiln::Tensor read_elements(Source& source, const Header& header) {
   if (code == "u2") return widened<std::uint16_t, std::int32_t>(source, sizes, kiln::DType::I32, swap);
   if (code == "u4") return widened<std::uint32_t, std::int64_t>(source, sizes, kiln::DType::I64, swap);
   if (code == "u8") return widened<std::uint64_t, std::int64_t>(source, sizes, kiln::DType::I64, swap);
-  for (const NpyType& type : kTypes) {
+  for (const NpyType& type : kNpyTypes) {
     if (type.code == code) return source.tensor(sizes, type.dtype, swap);
   }
   throw DamagedFile(fmt::format("its element type '{}' is not supported", header.descr));
@@ -191,7 +191,7 @@ kiln::Tensor read_npy(Source& source) {
 void write_npy(Sink& sink, const kiln::Tensor& tensor) {
   const kiln::Tensor x = kiln::ops::contiguous(kiln::ops::detach(tensor));
   std::string_view code;
-  for (const NpyType& type : kTypes) {
+  for (const NpyType& type : kNpyTypes) {
     if (type.dtype == x.dtype()) code = type.code;
   }
   if (code.empty()) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/files/formats.h"
+#include "interpreter/files/gzip.h"
 #include "interpreter/files/picture.h"
 #include "interpreter/interpreter.h"
 #include "tensor/host_view.h"
@@ -20,7 +21,7 @@
 namespace kiln::interp::files {
 namespace {
 
-constexpr std::uint64_t kMostRatio = 1032 * 8;  // one bit a pixel, deflated
+constexpr std::uint64_t kMostPixels = kMostDeflateRatio * 8;  // of one bit, in a byte that is deflated
 
 // libpng leaves by longjmp, which no destructor may be passed by: what has one stands here, and the functions
 // that call libpng (`start`, `finish`) have no locals.
@@ -169,7 +170,7 @@ kiln::Tensor read_png(std::string_view bytes) {
     throw DamagedFile(fmt::format("it is an animation of {} pictures, a tensor holds one", reader.frames));
   const std::size_t height = png_get_image_height(reader.png, reader.info);
   const std::size_t width = png_get_image_width(reader.png, reader.info);
-  if (height * width > bytes.size() * kMostRatio)
+  if (height * width > bytes.size() * kMostPixels)
     throw DamagedFile("it claims more pixels than its data can hold");
   const std::size_t row_bytes = png_get_rowbytes(reader.png, reader.info);
   const kiln::Dims sizes{

@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/files/gzip.h"
 #include "interpreter/files/zip_directory.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::interp::files {
 namespace {
 
-constexpr std::uint64_t kMostRatio = 1032;  // of deflate, by its format
-constexpr std::size_t kPiece = 1U << 24U;   // minizip counts in ints; between two an interrupt is seen
+constexpr std::size_t kPiece = 1U << 24U;  // minizip counts in ints; between two an interrupt is seen
 
 [[noreturn]] void damaged(std::string_view what) {
   throw DamagedFile(fmt::format("its archive is damaged: {}", what));
@@ -24,7 +24,7 @@ constexpr std::size_t kPiece = 1U << 24U;   // minizip counts in ints; between t
 class MemberSource : public Source {
  public:
   MemberSource(unzFile archive, const ZipArchive::Member& member)
-      : archive_(archive), left_(std::min(member.size, member.compressed * kMostRatio + 64)) {}
+      : archive_(archive), left_(std::min(member.size, member.compressed * kMostDeflateRatio + 64)) {}
 
   std::size_t read_some(void* out, std::size_t n) override {
     std::size_t done = 0;

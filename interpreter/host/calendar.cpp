@@ -57,7 +57,7 @@ Value calendar_text(Interpreter&, std::span<Value> a) {
   return Value(text);
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kCalendarNatives[] = {
     {"calendar_parts(seconds, utc=false)",
      "Year, month, day, hour, minute, second, day of the week (Monday is 0) and seconds before UTC of a time "
      "that is "
@@ -75,6 +75,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> calendar_natives() { return kNatives; }
+std::span<const NativeDef> calendar_natives() { return kCalendarNatives; }
 
 }  // namespace kiln::interp

@@ -48,7 +48,7 @@ Value equal(Interpreter&, std::span<Value> arguments) {
   return kiln::ops::all(kiln::ops::eq(x, y)).item_bool();
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kCompareNatives[] = {
     {"allclose(x, other, rtol=1e-05, atol=1e-08, equal_nan=false)",
      "Whether all elements are within atol + rtol * |other| of each other.\n"
      ">>> allclose(tensor([1.0]), tensor([1.0 + 1e-7]))\ntrue",
@@ -65,6 +65,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> compare_natives() { return kNatives; }
+std::span<const NativeDef> compare_natives() { return kCompareNatives; }
 
 }  // namespace kiln::interp

@@ -141,7 +141,7 @@ Value shares_storage(Interpreter&, std::span<Value> arguments) {
   return kiln::shares_storage(tensor_argument(arguments[0], "x"), tensor_argument(arguments[1], "y"));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kCoreNatives[] = {
     {"type(x)", "The type of a value; of an instance its struct.\n>>> type(1) is int\ntrue", type},
     {"isinstance(x, type)",
      "Whether x is of the type, or of one of a tuple of types.\n>>> isinstance(1, (int, str))\ntrue",
@@ -188,6 +188,6 @@ bool host::is_callable(const Value& value) {
   }
 }
 
-std::span<const NativeDef> core_natives() { return kNatives; }
+std::span<const NativeDef> core_natives() { return kCoreNatives; }
 
 }  // namespace kiln::interp

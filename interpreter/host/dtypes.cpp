@@ -33,7 +33,7 @@ Value is_complex_value(Interpreter&, std::span<Value> arguments) {
   return x.is(Tag::Complex);
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kDtypesNatives[] = {
     {"is_complex(x)",
      "Whether the elements of a tensor are complex numbers, or a number is one.\n"
      ">>> is_complex(2j), is_complex(ones(2))\n(true, false)",
@@ -52,6 +52,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> dtype_natives() { return kNatives; }
+std::span<const NativeDef> dtype_natives() { return kDtypesNatives; }
 
 }  // namespace kiln::interp

@@ -38,7 +38,7 @@ Value throw_into(Interpreter& interpreter, Args a) {
   raise("ValueError", "throw: the generator has ended");
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kGeneratorMethodsMethods[] = {
     {"close(self)",
      "Ends a generator where it stands: what a `finally` or a `with` around its `yield` has to do is done "
      "now.\n"
@@ -60,6 +60,6 @@ constexpr NativeDef kMethods[] = {
 
 }  // namespace
 
-std::span<const NativeDef> generator_methods() { return kMethods; }
+std::span<const NativeDef> generator_methods() { return kGeneratorMethodsMethods; }
 
 }  // namespace kiln::interp

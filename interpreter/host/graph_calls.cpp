@@ -133,10 +133,6 @@ Value recompile_value(const Recompile& each) {
                              Value(fmt::format("{} was {}, is {}", each.guard, each.was, each.now))});
 }
 
-Value strings(const std::vector<std::string>& texts) {
-  return list_of(texts, [](const std::string& each) { return Value(each); });
-}
-
 Value loop_exit_value(const LoopExit& each) {
   static const Value* const type = new Value(record_type(
       "LoopExit", "Why a loop left its machine code, and how often.", {"reason", "count", "text"}));
@@ -161,7 +157,7 @@ Value loop_value(const HotLoop& each) {
                               ? fmt::format("{} entr{}", each.entries, each.entries == 1 ? "y" : "ies")
                               : each.forms.front();
   return make_record(*type, {Value(each.place), Value(each.iterations), Value(each.entries),
-                             strings(each.forms), list_of(each.exits, loop_exit_value),
+                             list_of_texts(each.forms), list_of(each.exits, loop_exit_value),
                              Value(fmt::format("{}: {} trips, {}", each.place, each.iterations, how))});
 }
 
@@ -173,7 +169,7 @@ Value entry_value(const EntryInfo& each) {
                             "captured.",
                             {"place", "guards", "hits", "code_bytes", "graph", "text"}));
   return make_record(
-      *type, {Value(each.place), strings(each.guards), Value(each.hits), Value(each.code_bytes),
+      *type, {Value(each.place), list_of_texts(each.guards), Value(each.hits), Value(each.code_bytes),
               make_graph(each.graph),
               Value(fmt::format("{}: {} guards, {} hits", each.place, each.guards.size(), each.hits))});
 }
@@ -199,7 +195,7 @@ Value compile_info(Interpreter& interpreter, Args a) {
                                 info.recompiles.size()))});
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kGraphCallsNatives[] = {
     {"graphs(f, *args, stage=\"functional\", **named)",
      "The graphs of one call f(*args, **named), one for each stretch between breaks.\n"
      ">>> [g.ops() for g in graphs(x => x.cos().cos(), ones(3))]\n[['cos', 'cos']]",
@@ -294,6 +290,6 @@ Value graph_of_call(Interpreter& interpreter, std::span<Value> a) {
 
 }  // namespace host
 
-std::span<const NativeDef> graph_call_natives() { return kNatives; }
+std::span<const NativeDef> graph_call_natives() { return kGraphCallsNatives; }
 
 }  // namespace kiln::interp

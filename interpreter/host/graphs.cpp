@@ -78,8 +78,6 @@ Value operand_values(const std::vector<jit::Operand>& operands, const jit::Graph
   return list_value(std::move(items));
 }
 
-Value strings(const Names& texts) { return list_value({texts.begin(), texts.end()}); }
-
 Names names_of(const std::vector<jit::ValueId>& ids, const Names& names) {
   Names found;
   for (const jit::ValueId id : ids) found.push_back(names[static_cast<std::size_t>(id)]);
@@ -130,8 +128,8 @@ Value node_value(const jit::Graph& graph, const jit::Node& node, const Names& na
                                       node.origin.empty() ? Value() : Value(node.origin),
                                       placed ? Value(node.place.file.get()) : Value(),
                                       placed ? Value(node.place.column) : Value(),
-                                      strings(outputs),
-                                      strings(types),
+                                      list_of_texts(outputs),
+                                      list_of_texts(types),
                                       Value(jit::print_node(graph, node, marked)),
                                   });
 }
@@ -155,7 +153,7 @@ Value nodes(Interpreter&, Args a) {
 Value ops(Interpreter&, Args a) {
   Names names;
   for (const jit::Node& node : graph_of(a[0]).nodes) names.push_back(jit::op_text(node));
-  return strings(names);
+  return list_of_texts(names);
 }
 
 // ---- What goes in and comes out ----
@@ -197,7 +195,7 @@ Value saved(Interpreter&, Args a) {
   const jit::Graph& graph = graph_of(a[0]);
   std::vector<std::string> names = graph.saved_sizes;
   for (std::string& each : names_of(saved_ids(graph), names_in_text(graph))) names.push_back(std::move(each));
-  return strings(std::move(names));
+  return list_of_texts(std::move(names));
 }
 
 Value saved_bytes(Interpreter&, Args a) {
@@ -229,7 +227,7 @@ Value epilogue(Interpreter&, Args a) {
   return list_value(std::move(items));
 }
 
-Value guards(Interpreter&, Args a) { return strings(graph_of(a[0]).guards); }
+Value guards(Interpreter&, Args a) { return list_of_texts(graph_of(a[0]).guards); }
 
 Value symbols(Interpreter&, Args a) {
   Value symbols = make<Dict>();
@@ -267,7 +265,7 @@ Value weights(Interpreter&, Args a) {
   return found;
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kGraphsMethods[] = {
     {"name", "The name of the function it is of.",
      [](Interpreter&, Args a) { return Value(graph_of(a[0]).name); }},
     {"stage", "How far it has come: captured, functional, joint, forward, backward or fused.",
@@ -346,7 +344,7 @@ Value parse_graph(Interpreter& interpreter, Args a) {
   return make_graph(std::move(graph));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kGraphsNatives[] = {
     {"parse_graph(text, constants=none)",
      "The graph of a text, as `print` shows graphs: `parse_graph(str(g)) == g`. Constants that are too large "
      "to be spelled are looked up in a list of tensors. Call the graph to run it.\n"
@@ -431,7 +429,7 @@ Value call_graph(Interpreter&, const Value& value, std::span<const Value> given)
   return outputs.size() == 1 ? outputs[0] : tuple_value(std::move(outputs));
 }
 
-std::span<const NativeDef> graph_methods() { return kMethods; }
-std::span<const NativeDef> graph_natives() { return kNatives; }
+std::span<const NativeDef> graph_methods() { return kGraphsMethods; }
+std::span<const NativeDef> graph_natives() { return kGraphsNatives; }
 
 }  // namespace kiln::interp

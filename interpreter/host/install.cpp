@@ -12,10 +12,11 @@
 namespace kiln::interp {
 namespace {
 
-using Arguments = std::span<const Value>;
+using PositionalArguments = std::span<const Value>;
 using NamedArguments = std::span<const std::pair<std::string_view, Value>>;
 
-Value call_table_op(Interpreter& interpreter, const Native& self, Arguments arguments, NamedArguments named) {
+Value call_table_op(Interpreter& interpreter, const Native& self, PositionalArguments arguments,
+                    NamedArguments named) {
   return call_op(interpreter, *static_cast<const OpEntry*>(self.data), arguments, named);
 }
 
@@ -42,7 +43,7 @@ struct Shared {
   const OpEntry* op;
 };
 
-bool has_tensor(Arguments arguments, NamedArguments named) {
+bool has_tensor(PositionalArguments arguments, NamedArguments named) {
   for (const Value& v : arguments) {
     if (v.is(Tag::Tensor)) return true;
   }
@@ -52,7 +53,8 @@ bool has_tensor(Arguments arguments, NamedArguments named) {
   return false;
 }
 
-Value call_shared(Interpreter& interpreter, const Native& self, Arguments arguments, NamedArguments named) {
+Value call_shared(Interpreter& interpreter, const Native& self, PositionalArguments arguments,
+                  NamedArguments named) {
   const auto& shared = *static_cast<const Shared*>(self.data);
   if (shared.op && has_tensor(arguments, named)) return call_op(interpreter, *shared.op, arguments, named);
   if (named.empty()) return interpreter.call(shared.host, arguments);

@@ -108,7 +108,7 @@ Value on_cuda(Interpreter&, Args a) {
   return a[0];
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kInstanceMethodsMethods[] = {
     {"to(self, device=none, dtype=none)",
      "Moves all tensors in it to a device, and those of floats to a dtype, in place: parameters, which stay "
      "the same ones, with "
@@ -123,6 +123,6 @@ constexpr NativeDef kMethods[] = {
 
 }  // namespace
 
-std::span<const NativeDef> instance_methods() { return kMethods; }
+std::span<const NativeDef> instance_methods() { return kInstanceMethodsMethods; }
 
 }  // namespace kiln::interp

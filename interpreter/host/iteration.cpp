@@ -130,7 +130,7 @@ Value next(Interpreter& interpreter, std::span<Value> arguments) {
   return rest.front();
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kIterationNatives[] = {
     {"enumerate(xs, start=0)",
      "Pairs (index, item).\n>>> list(enumerate([\"a\", \"b\"]))\n[(0, 'a'), (1, 'b')]", enumerate},
     {"zip(*xs, strict=false)",
@@ -152,6 +152,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> iteration_natives() { return kNatives; }
+std::span<const NativeDef> iteration_natives() { return kIterationNatives; }
 
 }  // namespace kiln::interp

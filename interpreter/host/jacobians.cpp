@@ -291,7 +291,7 @@ Value hessian(Interpreter&, Args a) {
   return forward_jacobian_of(Transform::Hessian, inner, argnums);
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kJacobiansNatives[] = {
     {"jvp(f, primals, tangents, strict=false, has_aux=false)",
      "f at `primals`, a tuple of arguments, and its derivative there along `tangents`: (out, tangent). With "
      "`strict` an output that does not depend on the inputs is an error.\n"
@@ -314,6 +314,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> jacobian_natives() { return kNatives; }
+std::span<const NativeDef> jacobian_natives() { return kJacobiansNatives; }
 
 }  // namespace kiln::interp

@@ -223,7 +223,7 @@ Value json_text(Interpreter&, std::span<Value> a) {
   return make<Str>(std::move(writer.text));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kJsonNatives[] = {
     {"parse_json(text)",
      "The value that a JSON text stands for; objects are dicts. `json.load` reads a file.\n"
      ">>> parse_json(\"[1, null, {\\\"a\\\": 2.5}]\")\n[1, none, {'a': 2.5}]",
@@ -236,6 +236,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> json_natives() { return kNatives; }
+std::span<const NativeDef> json_natives() { return kJsonNatives; }
 
 }  // namespace kiln::interp

@@ -125,7 +125,7 @@ Value library_payload(Interpreter& interpreter, Args a) {
   return tuple_value({list_value(std::move(inputs)), list_value(std::move(outputs)), Value(archive())});
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kLibraryPayloadNatives[] = {
     {"library_payload(f, args, path)",
      "Writes what a shared object of the call f(*args) has in it: its graph, machine code and constants, for "
      "`kiln build`. Gives the inputs and the results, each as (name, dtype, shape), and the path of the "
@@ -136,6 +136,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> library_natives() { return kNatives; }
+std::span<const NativeDef> library_natives() { return kLibraryPayloadNatives; }
 
 }  // namespace kiln::interp

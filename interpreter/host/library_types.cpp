@@ -200,7 +200,7 @@ Value library_types(Interpreter&, Args a) {
   return list_value(std::move(found));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kLibraryTypesNatives[] = {
     {"library_types(f, types, named, sizes)",
      "The types of the arguments of f, each as (dtype, sizes), for `kiln build`: `types` in order, `named` "
      "as "
@@ -211,6 +211,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> library_type_natives() { return kNatives; }
+std::span<const NativeDef> library_type_natives() { return kLibraryTypesNatives; }
 
 }  // namespace kiln::interp

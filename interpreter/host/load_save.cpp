@@ -220,7 +220,7 @@ Value save(Interpreter&, Args a) {
   return {};
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kLoadSaveNatives[] = {
     {"load(path, header=none, skip=0, delimiter=none, dtype=none, device=none)",
      "Reads tensors by the path's ending: .npy .idx .png .ppm give one; .npz .safetensors a dict of names; "
      ".pt .pth what torch.save wrote of tensors, dicts, lists, tuples, numbers and texts; "
@@ -242,6 +242,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> file_natives() { return kNatives; }
+std::span<const NativeDef> file_natives() { return kLoadSaveNatives; }
 
 }  // namespace kiln::interp

@@ -210,7 +210,7 @@ constexpr NativeDef kShared[] = {
      power},
 };
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kMathNatives[] = {
     {"len(x)", "The number of items, of code points of text, of rows of a tensor.\n>>> len(\"é\")\n1",
      length},
     {"divmod(a, b)", "The pair (a // b, a % b).\n>>> divmod(7, 2)\n(3, 1)", divide},
@@ -219,6 +219,6 @@ constexpr NativeDef kNatives[] = {
 }  // namespace
 
 std::span<const NativeDef> shared_natives() { return kShared; }
-std::span<const NativeDef> math_natives() { return kNatives; }
+std::span<const NativeDef> math_natives() { return kMathNatives; }
 
 }  // namespace kiln::interp

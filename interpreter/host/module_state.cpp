@@ -229,7 +229,7 @@ Value mark_parameter(Interpreter&, Args a) {
 
 Value is_parameter(Interpreter&, Args a) { return kiln::is_parameter(tensor_argument(a[0], "x")); }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kModuleStateNatives[] = {
     {"is_parameter(x)",
      "Whether a tensor is one that modules train: a leaf that requires gradients, or did when the struct was "
      "made that has "
@@ -272,6 +272,6 @@ const host::Functionalized* host::functionalized(const Value& f) {
   return made ? static_cast<const Functionalized*>(native.data) : nullptr;
 }
 
-std::span<const NativeDef> module_state_natives() { return kNatives; }
+std::span<const NativeDef> module_state_natives() { return kModuleStateNatives; }
 
 }  // namespace kiln::interp

@@ -161,10 +161,6 @@ WriteOptions options_of(Args a) {
   return options;
 }
 
-Value strings(const std::vector<std::string>& texts) {
-  return list_of(texts, [](const std::string& each) { return Value(each); });
-}
-
 Value export_value(const WrittenModel& model) {
   static const Value* const type = new Value(record_type(
       "Export",
@@ -174,9 +170,9 @@ Value export_value(const WrittenModel& model) {
       "`data` with elements that are not in the model, or none.",
       {"path", "inputs", "outputs", "nodes", "functions", "notes", "data", "text"}));
   return make_record(*type,
-                     {Value(model.path), strings(model.inputs), strings(model.outputs),
+                     {Value(model.path), list_of_texts(model.inputs), list_of_texts(model.outputs),
                       Value(static_cast<std::int64_t>(model.node_count)),
-                      Value(static_cast<std::int64_t>(model.function_count)), strings(model.notes),
+                      Value(static_cast<std::int64_t>(model.function_count)), list_of_texts(model.notes),
                       model.data_path.empty() ? Value() : Value(model.data_path), Value(model.text())});
 }
 
@@ -190,7 +186,7 @@ Value export_model(Interpreter& interpreter, Args a) {
   return export_value(export_call(interpreter, a[0], arguments, {}, stage, path, options));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kOnnxExportNatives[] = {
     {"export(f, args, path, *, opset=20, stage=\"functional\", custom=\"function\", random=\"kiln\", "
      "check=true, external=none)",
      "Writes the graph of the call f(*args) as a model of ONNX. Tensors of the arguments are inputs of the "
@@ -208,6 +204,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> onnx_export_natives() { return kNatives; }
+std::span<const NativeDef> onnx_export_natives() { return kOnnxExportNatives; }
 
 }  // namespace kiln::interp

@@ -79,7 +79,7 @@ Value run_onnx(Interpreter&, Args a) {
   return values.size() == 1 ? values[0] : tuple_value(std::move(values));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kOnnxImportNatives[] = {
     {"import_onnx(path, sizes=none, fixed=none, device=none)",
      "The graph of an ONNX model, whose weights each call is given beside its arguments: `parameters` has "
      "them by name. Sizes that the model leaves open are symbols; `sizes` says what they are: a dict of ints "
@@ -97,6 +97,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> onnx_import_natives() { return kNatives; }
+std::span<const NativeDef> onnx_import_natives() { return kOnnxImportNatives; }
 
 }  // namespace kiln::interp

@@ -32,7 +32,7 @@ Value onnx_register(Interpreter& interpreter, Args a) {
   return a[1];
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kOnnxProgramNatives[] = {
     {"is_in_onnx_export()",
      "Is this call recorded by `export`? An `autograd` function may then skip what no model is to have, as a "
      "collective.\n>>> is_in_onnx_export()\nfalse",
@@ -52,6 +52,6 @@ ExportScope::ExportScope() : before_(std::exchange(exporting, true)) {}
 ExportScope::~ExportScope() { exporting = before_; }
 }  // namespace host
 
-std::span<const NativeDef> onnx_program_natives() { return kNatives; }
+std::span<const NativeDef> onnx_program_natives() { return kOnnxProgramNatives; }
 
 }  // namespace kiln::interp

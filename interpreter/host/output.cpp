@@ -102,7 +102,7 @@ Value set_print_options(Interpreter&, std::span<Value> arguments) {
   return result;
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kOutputNatives[] = {
     {"print(*xs, sep=\" \", end=\"\\n\", file=none, flush=false)",
      "Writes values as text. A tensor alone is shown as a block with its type, among others on one line. "
      "`file` is an "
@@ -121,6 +121,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> text_natives() { return kNatives; }
+std::span<const NativeDef> text_natives() { return kOutputNatives; }
 
 }  // namespace kiln::interp

@@ -57,7 +57,7 @@ void add_nothing(const PlotCall&, plot::Panel&) {}
 #define KILN_MATRIX "xnames=none, ynames=none, values=false, cmap=none, vmin=none, vmax=none"
 #define KILN_CONTOUR "z, *, x=none, y=none, levels=none, cmap=none"
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kPlotNatives[] = {
     {"plot(*ys, " KILN_LINES ", title=none, " KILN_OUTPUT ", " KILN_AXES ")",
      "Draws lines: each argument a list or tensor of numbers, or a matrix of one line a row. In the "
      "terminal, or to "
@@ -124,7 +124,7 @@ constexpr NativeDef kFigureMethods[] = {
 
 }  // namespace
 
-std::span<const NativeDef> plot_natives() { return kNatives; }
+std::span<const NativeDef> plot_natives() { return kPlotNatives; }
 std::span<const NativeDef> host::figure_methods() { return kFigureMethods; }
 
 }  // namespace kiln::interp

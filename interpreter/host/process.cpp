@@ -177,7 +177,7 @@ Value run_process(Interpreter& interpreter, std::span<Value> a) {
   return tuple_value({Value(code), text_value(std::move(output)), text_value(std::move(error))});
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kProcessNatives[] = {
     {"run_process(command, input=\"\", timeout=none)",
      "Runs another program to its end; its exit code, its output and what it wrote as errors. `run` gives "
      "them names.\n"
@@ -187,6 +187,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> process_natives() { return kNatives; }
+std::span<const NativeDef> process_natives() { return kProcessNatives; }
 
 }  // namespace kiln::interp

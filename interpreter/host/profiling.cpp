@@ -72,7 +72,7 @@ Value profile(Interpreter& interpreter, std::span<Value> a) {
   return profile_value(profile_run(interpreter, [&] { interpreter.call(a[0], {}); }));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kProfilingNatives[] = {
     {"profile(f)",
      "Runs f() once and says where its time went: a struct with `seconds`, `ops` (each `name compiled calls "
      "seconds`), `lines` (each `file line calls seconds ops interpreter`), `interpreter capture kernels "
@@ -85,6 +85,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> profiling_natives() { return kNatives; }
+std::span<const NativeDef> profiling_natives() { return kProfilingNatives; }
 
 }  // namespace kiln::interp

@@ -23,7 +23,7 @@ class ProgramState {
 
  private:
   std::vector<std::function<void()>> restore_;
-  Generator generator_;
+  kiln::Generator generator_;
 };
 
 }  // namespace kiln::interp::host

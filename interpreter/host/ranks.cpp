@@ -206,7 +206,7 @@ Value report(Interpreter&, Args) {
   return list_value({lines.begin(), lines.end()});
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kRanksNatives[] = {
     {"dist_init()", "`dist.init`.", init},
     {"dist_shutdown()", "`dist.shutdown`.", shutdown},
     {"dist_rejoin()", "Leaves the job at once, and meets the ranks that are left.", rejoin},
@@ -248,6 +248,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> rank_natives() { return kNatives; }
+std::span<const NativeDef> rank_natives() { return kRanksNatives; }
 
 }  // namespace kiln::interp

@@ -24,4 +24,8 @@ Value list_of(const Rows& rows, const F& value_of) {
   return make<List>(std::move(values));
 }
 
+inline Value list_of_texts(const std::vector<std::string>& texts) {
+  return list_of(texts, [](const std::string& each) { return Value(each); });
+}
+
 }  // namespace kiln::interp::host

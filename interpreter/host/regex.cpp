@@ -222,7 +222,7 @@ Value regex_names(Interpreter&, std::span<Value> a) {
   return names;
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kRegexNatives[] = {
     {"regex_matches(pattern, text, flags=\"\", start=0, limit=0, anchor=\"\")",
      "Where a regular expression fits a text: for each match the spans of it and of its groups. The module "
      "`re` "
@@ -236,6 +236,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> regex_natives() { return kNatives; }
+std::span<const NativeDef> regex_natives() { return kRegexNatives; }
 
 }  // namespace kiln::interp

@@ -107,7 +107,7 @@ Value saved(Interpreter& interpreter, Args a) {
   return list_value(std::move(all));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kReportsNatives[] = {
     {"stages(f, *args, **named)",
      "The stages of one call f(*args, **named): a list, each with `name made ops kernels saved bytes lines "
      "seconds`. `:stages` prints them.\n"
@@ -138,6 +138,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> report_natives() { return kNatives; }
+std::span<const NativeDef> report_natives() { return kReportsNatives; }
 
 }  // namespace kiln::interp

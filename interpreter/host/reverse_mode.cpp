@@ -181,7 +181,7 @@ Value linearize(Interpreter& interpreter, Args a) {
   return tuple_value({linear->out(), push});
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kReverseModeNatives[] = {
     {"grad(f, argnums=0, has_aux=false)",
      "A function that gives the derivative of f, which returns one element, by the argument or arguments "
      "`argnums`, in their structure. With `has_aux`, f returns (out, aux) and the result is (grad, aux).\n"
@@ -204,6 +204,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> reverse_mode_natives() { return kNatives; }
+std::span<const NativeDef> reverse_mode_natives() { return kReverseModeNatives; }
 
 }  // namespace kiln::interp

@@ -30,7 +30,7 @@ Value eval_shape(Interpreter& interpreter, std::span<Value> a) {
   return map_tensors(call_without_elements(interpreter, a[0], a[1].as<Tuple>().items, named), type_record);
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kShapesNatives[] = {
     {"eval_shape(f, *args, **named)",
      "The result of f(*args, **named) with the type of each tensor (`shape dtype device`) in its place. No "
      "op "
@@ -43,6 +43,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> shape_natives() { return kNatives; }
+std::span<const NativeDef> shape_natives() { return kShapesNatives; }
 
 }  // namespace kiln::interp

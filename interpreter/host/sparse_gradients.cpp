@@ -69,7 +69,7 @@ Value sparse_rows(Interpreter&, Args a) {
   return Value(sparse::from_rows(index, kiln::ops::detach(rows), kiln::Dims{count, rows.size(1)}));
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kSparseGradientsMethods[] = {
     {"is_sparse", "Whether it is a sparse gradient, of which some rows alone are in memory.", is_sparse},
     {"indices(self)", "Of a sparse gradient: the numbers of its rows, ascending.", indices},
     {"values(self)", "Of a sparse gradient: its rows. Writes to them change the gradient.", values},
@@ -89,7 +89,7 @@ constexpr NativeDef kFunctions[] = {
 
 }  // namespace
 
-std::span<const NativeDef> sparse_gradient_methods() { return kMethods; }
+std::span<const NativeDef> sparse_gradient_methods() { return kSparseGradientsMethods; }
 std::span<const NativeDef> sparse_gradient_natives() { return kFunctions; }
 
 }  // namespace kiln::interp

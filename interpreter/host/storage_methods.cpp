@@ -100,7 +100,7 @@ Value retain_grad(Interpreter&, Args a) {
   return {};
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kStorageMethodsMethods[] = {
     {"resize_(self, *sizes)",
      "Changes the sizes, keeping the elements in order; new ones are 0. Only a tensor that shares its "
      "storage with no other "
@@ -121,6 +121,6 @@ bool host::grows_shared(const kiln::Tensor& x, std::span<const Value> sizes) {
   return grows(x, sizes) && is_shared(x);
 }
 
-std::span<const NativeDef> storage_methods() { return kMethods; }
+std::span<const NativeDef> storage_methods() { return kStorageMethodsMethods; }
 
 }  // namespace kiln::interp

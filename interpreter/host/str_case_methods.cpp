@@ -15,8 +15,6 @@ namespace {
 
 using namespace host;
 
-const std::string& self(std::span<Value> arguments) { return text_of(arguments[0]); }
-
 // Ranges of letters whose lower case is at a fixed distance, or alternates with the upper (step 2).
 struct CaseRange {
   char32_t first, last;  // upper case
@@ -67,7 +65,7 @@ bool is_alpha(char32_t c) {
 
 // Applies f(code point, is it the first of a word, is it the first of the text).
 Value mapped(std::span<Value> arguments, char32_t (*f)(char32_t c, bool word_start, bool text_start)) {
-  const std::string_view text = self(arguments);
+  const std::string_view text = text_of_self(arguments);
   std::string result;
   result.reserve(text.size());
   bool in_word = false;
@@ -107,7 +105,7 @@ Value swapcase(Interpreter&, std::span<Value> a) {
 // True when there is a code point and every one is of the class.
 template <bool (*Is)(char32_t)>
 Value every(Interpreter&, std::span<Value> arguments) {
-  const std::string_view text = self(arguments);
+  const std::string_view text = text_of_self(arguments);
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
     check_interrupt();
     if (!Is(code_point_at(text, at))) return false;
@@ -120,7 +118,7 @@ bool is_alnum(char32_t c) { return is_alpha(c) || is_digit(c); }
 // True when a letter is of the case and none is of the other.
 template <bool (*Is)(char32_t), bool (*Other)(char32_t)>
 Value cased(Interpreter&, std::span<Value> arguments) {
-  const std::string_view text = self(arguments);
+  const std::string_view text = text_of_self(arguments);
   bool found = false;
   for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
     check_interrupt();
@@ -136,7 +134,7 @@ enum class Side { Left, Right, Both };
 // Text and padding; `side` says where the text stands.
 template <Side S>
 Value padded(Interpreter&, std::span<Value> arguments) {
-  const std::string& text = self(arguments);
+  const std::string& text = text_of_self(arguments);
   const std::int64_t width = int_argument(arguments[1], "width");
   const std::string& fill = text_argument(arguments[2], "fill");
   if (code_point_count(fill) != 1) raise("TypeError", "the fill must be one character");
@@ -159,7 +157,7 @@ Value padded(Interpreter&, std::span<Value> arguments) {
 }
 
 Value zfill(Interpreter&, std::span<Value> arguments) {
-  const std::string& text = self(arguments);
+  const std::string& text = text_of_self(arguments);
   const std::int64_t missing = int_argument(arguments[1], "width") - code_point_count(text);
   if (missing <= 0) return arguments[0];
   if (missing > 100'000'000) raise("ValueError", "zfill: the width is too large");
@@ -168,7 +166,7 @@ Value zfill(Interpreter&, std::span<Value> arguments) {
                text.substr(sign));
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kStrCaseMethodsMethods[] = {
     {"upper(self) -> str", "In capital letters.\n>>> \"é\".upper()\n'É'", upper},
     {"lower(self) -> str", "In small letters.", lower},
     {"title(self) -> str", "Each word with a capital first letter.\n>>> \"two words\".title()\n'Two Words'",
@@ -191,6 +189,6 @@ constexpr NativeDef kMethods[] = {
 
 }  // namespace
 
-std::span<const NativeDef> host::str_case_methods() { return kMethods; }
+std::span<const NativeDef> host::str_case_methods() { return kStrCaseMethodsMethods; }
 
 }  // namespace kiln::interp

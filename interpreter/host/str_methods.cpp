@@ -16,8 +16,6 @@ namespace {
 
 using namespace host;
 
-const std::string& self(std::span<Value> arguments) { return text_of(arguments[0]); }
-
 Value texts(const std::vector<std::string_view>& parts) {
   std::vector<Value> items;
   items.reserve(parts.size());
@@ -30,18 +28,18 @@ Value texts(const std::vector<std::string_view>& parts) {
 
 Value split(Interpreter&, std::span<Value> arguments) {
   const std::int64_t most = int_argument(arguments[2], "maxsplit");
-  if (arguments[1].is_none()) return texts(split_space(self(arguments), most, false));
-  return texts(split_at(self(arguments), text_argument(arguments[1], "sep"), most, false));
+  if (arguments[1].is_none()) return texts(split_space(text_of_self(arguments), most, false));
+  return texts(split_at(text_of_self(arguments), text_argument(arguments[1], "sep"), most, false));
 }
 
 Value rsplit(Interpreter&, std::span<Value> arguments) {
   const std::int64_t most = int_argument(arguments[2], "maxsplit");
-  if (arguments[1].is_none()) return texts(split_space(self(arguments), most, true));
-  return texts(split_at(self(arguments), text_argument(arguments[1], "sep"), most, true));
+  if (arguments[1].is_none()) return texts(split_space(text_of_self(arguments), most, true));
+  return texts(split_at(text_of_self(arguments), text_argument(arguments[1], "sep"), most, true));
 }
 
 Value splitlines(Interpreter&, std::span<Value> arguments) {
-  const std::string_view text = self(arguments);
+  const std::string_view text = text_of_self(arguments);
   const bool keep = bool_argument(arguments[1], "keepends");
   std::vector<std::string_view> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -69,10 +67,10 @@ Value join(Interpreter& interpreter, std::span<Value> arguments) {
   std::string text;
   std::size_t i = 0;
   if (const std::vector<Value>* items = items_of(arguments[1])) {
-    for (const Value& item : *items) join_item(text, self(arguments), item, i++);
+    for (const Value& item : *items) join_item(text, text_of_self(arguments), item, i++);
   } else {
     interpreter.iterate(arguments[1], [&](const Value& item) {
-      join_item(text, self(arguments), item, i++);
+      join_item(text, text_of_self(arguments), item, i++);
       return true;
     });
   }
@@ -92,7 +90,7 @@ bool in_set(std::string_view text, std::size_t at, std::size_t bytes, const Valu
 
 template <bool Left, bool Right>
 Value strip(Interpreter&, std::span<Value> arguments) {
-  std::string_view text = self(arguments);
+  std::string_view text = text_of_self(arguments);
   while (Left && !text.empty()) {
     check_interrupt();
     const std::size_t bytes = code_point_bytes(text, 0);
@@ -111,7 +109,7 @@ Value strip(Interpreter&, std::span<Value> arguments) {
 }
 
 Value replace(Interpreter&, std::span<Value> arguments) {
-  const std::string& text = self(arguments);
+  const std::string& text = text_of_self(arguments);
   const std::string& old = text_argument(arguments[1], "old");
   const std::string& fresh = text_argument(arguments[2], "new");
   std::int64_t left = int_argument(arguments[3], "count");
@@ -209,14 +207,14 @@ Value has_affix(Interpreter&, std::span<Value> arguments) {
 }
 
 Value removeprefix(Interpreter&, std::span<Value> arguments) {
-  std::string_view text = self(arguments);
+  std::string_view text = text_of_self(arguments);
   const std::string& prefix = text_argument(arguments[1], "prefix");
   if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   return Value(text);
 }
 
 Value removesuffix(Interpreter&, std::span<Value> arguments) {
-  std::string_view text = self(arguments);
+  std::string_view text = text_of_self(arguments);
   const std::string& suffix = text_argument(arguments[1], "suffix");
   if (text.ends_with(suffix)) text.remove_suffix(suffix.size());
   return Value(text);
@@ -224,7 +222,7 @@ Value removesuffix(Interpreter&, std::span<Value> arguments) {
 
 template <bool Last>
 Value partition(Interpreter&, std::span<Value> arguments) {
-  const std::string_view text = self(arguments);
+  const std::string_view text = text_of_self(arguments);
   const std::string& sep = text_argument(arguments[1], "sep");
   if (sep.empty()) raise("ValueError", "partition: the separator is empty");
   const std::size_t found = Last ? find_last_text(text, sep) : find_text(text, sep);
@@ -237,11 +235,11 @@ Value partition(Interpreter&, std::span<Value> arguments) {
 }
 
 Value format(Interpreter& interpreter, std::span<Value> arguments) {
-  return Value(
-      format_fields(interpreter, self(arguments), arguments[1].as<Tuple>().items, arguments[2].as<Dict>()));
+  return Value(format_fields(interpreter, text_of_self(arguments), arguments[1].as<Tuple>().items,
+                             arguments[2].as<Dict>()));
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kStrMethodsMethods[] = {
     {"split(self, sep=none, maxsplit=-1) -> list",
      "The parts between separators, white space by default.\n>>> \"a b\".split()\n['a', 'b']", split},
     {"rsplit(self, sep=none, maxsplit=-1) -> list", "As `split`, cutting from the right.", rsplit},
@@ -285,7 +283,7 @@ constexpr NativeDef kMethods[] = {
 
 std::span<const NativeDef> str_methods() {
   static const std::vector<NativeDef> all = [] {
-    std::vector<NativeDef> methods(std::begin(kMethods), std::end(kMethods));
+    std::vector<NativeDef> methods(std::begin(kStrMethodsMethods), std::end(kStrMethodsMethods));
     const auto cases = str_case_methods();
     methods.insert(methods.end(), cases.begin(), cases.end());
     return methods;

@@ -171,7 +171,7 @@ Value eval_text(Interpreter& interpreter, Args a) {
   return has_value ? value : Value();
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kSystemNatives[] = {
     {"open(path, mode=\"r\")",
      "Opens a file to read (r), write (w), append (a) or make anew (x); with b for bytes.", open},
     {"exists(path)", "Whether there is a file or folder.", exists},
@@ -207,6 +207,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> system_natives() { return kNatives; }
+std::span<const NativeDef> system_natives() { return kSystemNatives; }
 
 }  // namespace kiln::interp

@@ -197,7 +197,7 @@ Value register_post_accumulate_grad_hook(Interpreter& interpreter, Args a) {
   return hook_handle(self(a), hook);
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kTensorMethodsMethods[] = {
     {"shape", "The sizes of the dimensions, a tuple.", shape},
     {"ndim", "The number of dimensions.", ndim},
     {"dtype", "The type of the elements.", dtype},
@@ -259,7 +259,7 @@ void set_part(const kiln::Tensor& part, const kiln::Tensor& value) {
 
 std::span<const NativeDef> tensor_methods() {
   static const std::vector<NativeDef> all = [] {
-    std::vector<NativeDef> methods(std::begin(kMethods), std::end(kMethods));
+    std::vector<NativeDef> methods(std::begin(kTensorMethodsMethods), std::end(kTensorMethodsMethods));
     for (const auto& part : {storage_methods(), sparse_gradient_methods()})
       methods.insert(methods.end(), part.begin(), part.end());
     return methods;
@@ -282,7 +282,7 @@ bool set_field(Interpreter&, const Value& object, std::string_view name, const V
     set_part(name == "real" ? kiln::ops::real(x) : kiln::ops::imag(x), to_operand(value));
     return true;
   }
-  for (const NativeDef& def : kMethods) {
+  for (const NativeDef& def : kTensorMethodsMethods) {
     if (name == def.signature) raise("AttributeError", fmt::format("`{}` of a tensor cannot be set", name));
   }
   return false;

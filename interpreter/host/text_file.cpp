@@ -187,7 +187,7 @@ Value seek(Interpreter&, Args a) {
   return {};
 }
 
-constexpr NativeDef kMethods[] = {
+constexpr NativeDef kTextFileMethods[] = {
     {"path", "The path it was opened by.", [](Interpreter&, Args a) { return Value(self(a).path); }},
     {"mode", "The mode it was opened in.", [](Interpreter&, Args a) { return Value(self(a).mode); }},
     {"closed", "Whether it was closed.",
@@ -209,6 +209,6 @@ constexpr NativeDef kMethods[] = {
 
 }  // namespace
 
-std::span<const NativeDef> file_methods() { return kMethods; }
+std::span<const NativeDef> file_methods() { return kTextFileMethods; }
 
 }  // namespace kiln::interp

@@ -212,7 +212,7 @@ Value vmap(Interpreter&, Args a) {
                              a[0], options));
 }
 
-constexpr NativeDef kNatives[] = {
+constexpr NativeDef kVmapNatives[] = {
     {"vmap(f, in_dims=0, out_dims=0, randomness=\"error\", chunk_size=none)",
      "A function that applies f, written for one example, to a batch at once. `in_dims` says for each "
      "argument which dimension holds the examples (none: all share it), `out_dims` where the results have "
@@ -224,6 +224,6 @@ constexpr NativeDef kNatives[] = {
 
 }  // namespace
 
-std::span<const NativeDef> vmap_natives() { return kNatives; }
+std::span<const NativeDef> vmap_natives() { return kVmapNatives; }
 
 }  // namespace kiln::interp

@@ -14,7 +14,7 @@ namespace {
 constexpr double kLineWidth = 1.5;
 constexpr double kLonePoint = 2.5;  // the radius of a point between gaps
 constexpr double kBandOpacity = 0.25;
-constexpr double kBarGap = 0.5;  // pixels on each side
+constexpr double kGapOfBars = 0.5;  // pixels on each side
 constexpr std::size_t kFewPoints = 4096;
 
 bool is_finite(Point p) { return std::isfinite(p.x) && std::isfinite(p.y); }
@@ -84,9 +84,9 @@ class Marks {
                    within(std::max(left, right), box.left, box.right),
                    within(std::max(zero, y_(height)), box.top, box.bottom)},
                   bars.color};
-      if (block.box.width() > 4 * kBarGap) {
-        block.box.left += kBarGap;
-        block.box.right -= kBarGap;
+      if (block.box.width() > 4 * kGapOfBars) {
+        block.box.left += kGapOfBars;
+        block.box.right -= kGapOfBars;
       }
       shapes.emplace_back(block);
     }

@@ -63,7 +63,7 @@ void move_all(Ring& from, Ring& to) {
 }
 
 // What is known of a kind of object: how it ends, whether it is linked, whether it refers to others.
-struct Kind {
+struct ObjectKind {
   void (*end)(Object*) = nullptr;
   bool is_container = false;
   bool is_leaf = false;
@@ -72,7 +72,7 @@ template <class T>
 constexpr bool kIsLeaf = std::is_same_v<T, Str> || std::is_same_v<T, Range> ||
                          std::is_same_v<T, ComplexNumber> || std::is_same_v<T, File>;
 constexpr auto kKinds = [] {
-  std::array<Kind, static_cast<std::size_t>(Tag::Tensor)> kinds{};
+  std::array<ObjectKind, static_cast<std::size_t>(Tag::Tensor)> kinds{};
 #define KILN_OBJECT(tag, type)                                                                            \
   kinds[static_cast<std::size_t>(Tag::tag)] = {[](Object* object) { delete static_cast<type*>(object); }, \
                                                std::is_base_of_v<Container, type>, kIsLeaf<type>};

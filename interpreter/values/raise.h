@@ -6,6 +6,9 @@
 
 namespace kiln::interp {
 
+// As messages write what stands in a program.
+inline std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+
 // The error a native raises; the VM adds place, operands' origins and trace.
 [[noreturn]] void raise(std::string_view kind, std::string message, std::string help = {});
 

@@ -33,6 +33,8 @@ kiln::Dims dims_argument(const Value& value, std::string_view parameter);
 [[noreturn]] void wrong_type(std::string_view parameter, std::string_view wanted, const Value& got);
 
 inline const std::string& text_of(const Value& value) { return value.as<Str>().text; }
+// Of a method of strings: the string that it is called on.
+inline const std::string& text_of_self(std::span<const Value> arguments) { return text_of(arguments[0]); }
 inline Value list_value(std::vector<Value> items) { return make<List>(std::move(items)); }
 inline Value tuple_value(std::vector<Value> items) { return make<Tuple>(std::move(items)); }
 Value dims_value(std::span<const kiln::Dim> dims);  // a tuple of ints

@@ -12,8 +12,6 @@ namespace {
 
 using lang::Parameter;
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
 // What the binding needs to know of a parameter, of whatever kind of callee.
 struct Slot {
   std::string_view name;

@@ -24,7 +24,7 @@ namespace kiln::interp {
 namespace {
 
 using kiln::ArgKind;
-using Arguments = std::span<const Value>;
+using PositionalArguments = std::span<const Value>;
 using NamedArguments = std::span<const std::pair<std::string_view, Value>>;
 
 // Why a form does not take the arguments. `reached` says how many it took, to report the form that came
@@ -188,7 +188,7 @@ namespace {
 class Binder {
  public:
   // `tensors_as_numbers`: may a tensor of one element be given for an int or a number?
-  Binder(const OpForm& form, std::string_view name, Arguments arguments, NamedArguments named,
+  Binder(const OpForm& form, std::string_view name, PositionalArguments arguments, NamedArguments named,
          bool tensors_as_numbers, BoundArguments& bound)
       : form_(form),
         name_(name),
@@ -432,7 +432,7 @@ class Binder {
 
   const OpForm& form_;
   std::string_view name_;
-  Arguments arguments_;
+  PositionalArguments arguments_;
   NamedArguments named_;
   bool tensors_as_numbers_;
   BoundArguments& bound_;
@@ -497,7 +497,7 @@ Value apply(const OpEntry& entry, const OpForm& form, const BoundArguments& boun
 
 // The first form, when the call consists of its tensors alone: by far the most common call. In-place forms
 // and calls on numbers alone go the long way.
-const OpForm* plain_form(const OpEntry& entry, Arguments arguments, NamedArguments named) {
+const OpForm* plain_form(const OpEntry& entry, PositionalArguments arguments, NamedArguments named) {
   const OpForm& form = entry.forms.front();
   if (!named.empty() || form.plain != static_cast<int>(arguments.size()) ||
       !arguments.front().is(Tag::Tensor))
@@ -508,7 +508,7 @@ const OpForm* plain_form(const OpEntry& entry, Arguments arguments, NamedArgumen
   return &form;
 }
 
-Value call_plain(const OpEntry& entry, const OpForm& form, Arguments arguments) {
+Value call_plain(const OpEntry& entry, const OpForm& form, PositionalArguments arguments) {
   kiln::SmallVector<kiln::Tensor, 4> inputs;
   for (const Value& v : arguments) {
     inputs.push_back(v.is(Tag::Tensor) ? v.tensor() : form.on_numbers ? number_operand(v) : to_operand(v));
@@ -533,7 +533,8 @@ Value call_plain(const OpEntry& entry, const OpForm& form, Arguments arguments) 
 
 }  // namespace
 
-Value call_op(Interpreter& interpreter, const OpEntry& entry, Arguments arguments, NamedArguments named) {
+Value call_op(Interpreter& interpreter, const OpEntry& entry, PositionalArguments arguments,
+              NamedArguments named) {
   if (const OpForm* form = plain_form(entry, arguments, named)) return call_plain(entry, *form, arguments);
   for (const auto& argument : named) {
     if (is_beside(entry, argument.first)) return call_beside(interpreter, entry, arguments, named);
@@ -554,7 +555,8 @@ Value call_op(Interpreter& interpreter, const OpEntry& entry, Arguments argument
   refuse(entry, std::move(closest));
 }
 
-Value call_op(Interpreter& interpreter, std::string_view name, Arguments arguments, NamedArguments named) {
+Value call_op(Interpreter& interpreter, std::string_view name, PositionalArguments arguments,
+              NamedArguments named) {
   const OpEntry* entry = find_op(name);
   if (!entry) raise("NameError", fmt::format("there is no op `{}`", name));
   return call_op(interpreter, *entry, arguments, named);

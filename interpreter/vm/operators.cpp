@@ -24,8 +24,6 @@ using lang::BinaryOp;
 using lang::CompareOp;
 using lang::UnaryOp;
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
 [[noreturn]] void refuse(BinaryOp op, const Value& a, const Value& b) {
   std::string help = help_with_none(a.is_none() ? a : b);
   if (op == BinaryOp::Add && (a.is(Tag::Str) || b.is(Tag::Str))) {

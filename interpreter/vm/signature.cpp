@@ -47,8 +47,6 @@ using lang::DimAnnotation;
 using lang::Expr;
 using lang::ExprKind;
 
-std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
-
 struct NamedValue {
   std::int64_t value;
   std::string source;  // "axis 0 of `q`"

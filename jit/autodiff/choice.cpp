@@ -4,6 +4,7 @@
 
 #include "jit/autodiff/max_flow.h"
 #include "jit/graph/custom.h"
+#include "tensor/integers.h"
 
 namespace kiln::jit {
 namespace {
@@ -31,8 +32,6 @@ bool is_costly(RecomputeCost kind) {
          kind == RecomputeCost::Gather || kind == RecomputeCost::Chain;
 }
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
-
 }  // namespace
 
 // ---- Facts ----
@@ -46,14 +45,15 @@ JointFacts::JointFacts(const Joint& joint)
 }
 
 const Node* JointFacts::producer(ValueId id) const {
-  return producers[at(id)] < 0 ? nullptr : &graph.nodes[static_cast<std::size_t>(producers[at(id)])];
+  return producers[as_index(id)] < 0 ? nullptr
+                                     : &graph.nodes[static_cast<std::size_t>(producers[as_index(id)])];
 }
 
 std::vector<bool> JointFacts::acting() const {
   std::vector<bool> nodes(graph.nodes.size(), false);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const std::vector<ValueId>& outputs_of = graph.nodes[n].outputs;
-    nodes[n] = backward_nodes[n] && !outputs_of.empty() && of_gradient[at(outputs_of[0])];
+    nodes[n] = backward_nodes[n] && !outputs_of.empty() && of_gradient[as_index(outputs_of[0])];
   }
   return nodes;
 }
@@ -63,8 +63,8 @@ void JointFacts::find_dependence() {
   for (std::size_t i = graph.inputs.size() - given; i < graph.inputs.size(); ++i) of_gradient[i] = true;
   for (const Node& node : graph.nodes) {
     bool depends = false;
-    each_value(node, [&](ValueId id) { depends = depends || of_gradient[at(id)]; });
-    for (const ValueId id : node.outputs) of_gradient[at(id)] = depends;
+    each_value(node, [&](ValueId id) { depends = depends || of_gradient[as_index(id)]; });
+    for (const ValueId id : node.outputs) of_gradient[as_index(id)] = depends;
   }
 }
 
@@ -74,24 +74,25 @@ void JointFacts::find_needed(std::size_t program_nodes) {
   wanted.assign(graph.values.size(), false);
   for (std::size_t k = 0; k < graph.outputs.size(); ++k) {
     if (!graph.outputs[k].is_value()) continue;
-    (static_cast<int>(k) < outputs ? forward : wanted)[at(graph.outputs[k].value)] = true;
+    (static_cast<int>(k) < outputs ? forward : wanted)[as_index(graph.outputs[k].value)] = true;
   }
-  for (const Effect& each : graph.effects) forward[at(each.value)] = true;
+  for (const Effect& each : graph.effects) forward[as_index(each.value)] = true;
   forward_nodes.assign(graph.nodes.size(), false);
   backward_nodes.assign(graph.nodes.size(), false);
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
-    const bool depends = !node.outputs.empty() && of_gradient[at(node.outputs[0])];
+    const bool depends = !node.outputs.empty() && of_gradient[as_index(node.outputs[0])];
     const bool acts = must_run(graph, node);
     const auto any = [&node](const std::vector<bool>& marks) {
-      return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return marks[at(id)]; });
+      return std::any_of(node.outputs.begin(), node.outputs.end(),
+                         [&](ValueId id) { return marks[as_index(id)]; });
     };
     const bool derives = depends || n >= program_nodes;
     forward_nodes[n] = !depends && ((acts && !derives) || any(forward));
     backward_nodes[n] = (acts && derives) || any(wanted);
     each_value(node, [&](ValueId id) {
-      if (forward_nodes[n]) forward[at(id)] = true;
-      if (backward_nodes[n]) wanted[at(id)] = true;
+      if (forward_nodes[n]) forward[as_index(id)] = true;
+      if (backward_nodes[n]) wanted[as_index(id)] = true;
     });
   }
 }
@@ -105,12 +106,12 @@ void JointFacts::find_memory() {
     const Type& type = graph.values[v].type;
     bytes.push_back(elements(type, graph.hints) * static_cast<std::int64_t>(size_of(type.dtype)));
     const Node* node = producer(static_cast<ValueId>(v));
-    root.push_back(node != nullptr && node->is_view() ? root[at(node->operands[0].value)]
+    root.push_back(node != nullptr && node->is_view() ? root[as_index(node->operands[0].value)]
                                                       : static_cast<ValueId>(v));
-    const auto base = at(root.back());
+    const auto base = as_index(root.back());
     read_by_place.push_back(false);
     if (node != nullptr && node->is_view() && node->counts_places()) {
-      read_by_place[at(node->operands[0].value)] = true;
+      read_by_place[as_index(node->operands[0].value)] = true;
     }
     overwritten.push_back(base < graph.inputs.size() && written[base]);
   }
@@ -122,8 +123,8 @@ void JointFacts::find_costs() {
     int length = 0;
     std::int64_t read = 0;
     each_value(node, [&](ValueId id) {
-      length = std::max(length, chain[at(id)]);
-      read = std::max(read, elements(graph.values[at(id)].type, graph.hints));
+      length = std::max(length, chain[as_index(id)]);
+      read = std::max(read, elements(graph.values[as_index(id)].type, graph.hints));
     });
     RecomputeCost kind = RecomputeCost::Library;
     if (!node.is_constant() && custom_function(*node.op) != nullptr) {
@@ -148,7 +149,7 @@ void JointFacts::find_costs() {
     if (is_costly(kind) && node.place.in_checkpoint) kind = RecomputeCost::Checkpoint;
     const bool goes_on =
         kind == RecomputeCost::Cheap || kind == RecomputeCost::Free || kind == RecomputeCost::Checkpoint;
-    for (const ValueId id : node.outputs) chain[at(id)] = goes_on ? length : 0;
+    for (const ValueId id : node.outputs) chain[as_index(id)] = goes_on ? length : 0;
     recompute.push_back(kind);
   }
 }
@@ -158,15 +159,15 @@ std::vector<ValueId> JointFacts::read_by_derivative() const {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!backward_nodes[n] || forward_nodes[n]) continue;
     each_value(graph.nodes[n], [&](ValueId id) {
-      const int from = producers[at(id)];
+      const int from = producers[as_index(id)];
       const bool of_program = from < 0 || forward_nodes[static_cast<std::size_t>(from)];
-      if (!of_gradient[at(id)] && of_program) found.insert(id);
+      if (!of_gradient[as_index(id)] && of_program) found.insert(id);
     });
   }
   for (std::size_t k = static_cast<std::size_t>(outputs); k < graph.outputs.size(); ++k) {
     const Operand& each = graph.outputs[k];
-    if (!each.is_value() || of_gradient[at(each.value)]) continue;
-    const int from = producers[at(each.value)];
+    if (!each.is_value() || of_gradient[as_index(each.value)]) continue;
+    const int from = producers[as_index(each.value)];
     if (from < 0 || forward_nodes[static_cast<std::size_t>(from)]) found.insert(each.value);
   }
   return {found.begin(), found.end()};
@@ -176,25 +177,25 @@ std::vector<ValueId> JointFacts::read_by_derivative() const {
 
 bool keeps_copy(const JointFacts& facts, ValueId id) {
   const Node* node = facts.producer(id);
-  return facts.overwritten[at(id)] || (node != nullptr && node->is_view());
+  return facts.overwritten[as_index(id)] || (node != nullptr && node->is_view());
 }
 
 Type kept_type(const JointFacts& facts, ValueId id) {
-  Type type = facts.graph.values[at(id)].type;
+  Type type = facts.graph.values[as_index(id)].type;
   if (keeps_copy(facts, id)) type.strides.reset();
   return type;
 }
 
 std::int64_t bytes_of(const JointFacts& facts, const std::vector<ValueId>& saved) {
   std::int64_t total = 0;
-  for (const ValueId id : saved) total += facts.bytes[at(id)];
+  for (const ValueId id : saved) total += facts.bytes[as_index(id)];
   return total;
 }
 
 Choice choose_all(const JointFacts& facts) {
   std::set<ValueId> roots;
   for (const ValueId id : facts.read_by_derivative()) {
-    const ValueId root = facts.root[at(id)];
+    const ValueId root = facts.root[as_index(id)];
     const Node* made = facts.producer(root);
     if (made == nullptr || !made->is_constant()) roots.insert(root);
   }
@@ -211,20 +212,20 @@ class Cut {
   Cut(const JointFacts& facts, const std::set<int>& lifted)
       : facts_(facts), lifted_(lifted), network_(2 * static_cast<int>(facts.graph.values.size()) + 2) {
     for (ValueId id = 0; id < static_cast<ValueId>(facts.graph.values.size()); ++id) {
-      if (facts.wanted[at(id)] && !facts.of_gradient[at(id)]) add(id);
+      if (facts.wanted[as_index(id)] && !facts.of_gradient[as_index(id)]) add(id);
     }
     for (std::size_t n = 0; n < facts.graph.nodes.size(); ++n) {
       const Node& node = facts.graph.nodes[n];
       const bool derives =
-          facts.backward_nodes[n] && !node.outputs.empty() && facts.of_gradient[at(node.outputs[0])];
+          facts.backward_nodes[n] && !node.outputs.empty() && facts.of_gradient[as_index(node.outputs[0])];
       if (!derives) continue;
       each_value(node, [&](ValueId id) {
-        if (!facts.of_gradient[at(id)]) network_.connect(out(id), sink(), FlowNetwork::kUnlimited);
+        if (!facts.of_gradient[as_index(id)]) network_.connect(out(id), sink(), FlowNetwork::kUnlimited);
       });
     }
     for (std::size_t k = static_cast<std::size_t>(facts.outputs); k < facts.graph.outputs.size(); ++k) {
       const Operand& each = facts.graph.outputs[k];
-      if (each.is_value() && !facts.of_gradient[at(each.value)]) {
+      if (each.is_value() && !facts.of_gradient[as_index(each.value)]) {
         network_.connect(out(each.value), sink(), FlowNetwork::kUnlimited);
       }
     }
@@ -252,7 +253,7 @@ class Cut {
   int sink() const { return source() + 1; }
 
   void add(ValueId id) {
-    const int n = facts_.producers[at(id)];
+    const int n = facts_.producers[as_index(id)];
     network_.connect(in(id), out(id), capacity(id));
     if (n < 0 || (facts_.forward_nodes[static_cast<std::size_t>(n)] && stays(n))) {
       network_.connect(source(), in(id), FlowNetwork::kUnlimited);
@@ -276,21 +277,21 @@ class Cut {
     const bool is_view = node != nullptr && node->is_view();
     if (node != nullptr && node->is_constant()) return FlowNetwork::kUnlimited;
     // A view costs nothing once its root is kept; only a smaller part is worth a copy.
-    if (is_view &&
-        (facts_.bytes[at(id)] >= facts_.bytes[at(facts_.root[at(id)])] || facts_.read_by_place[at(id)])) {
+    if (is_view && (facts_.bytes[as_index(id)] >= facts_.bytes[as_index(facts_.root[as_index(id)])] ||
+                    facts_.read_by_place[as_index(id)])) {
       return FlowNetwork::kUnlimited;
     }
     const auto& outputs = facts_.graph.outputs;
     const bool returned = std::find(outputs.begin(), outputs.begin() + facts_.outputs, Operand::of(id)) !=
                           outputs.begin() + facts_.outputs;
     std::int64_t extra = node == nullptr ? 0 : returned ? 1 : 2;
-    if (node != nullptr && !facts_.forward_nodes[static_cast<std::size_t>(facts_.producers[at(id)])]) {
+    if (node != nullptr && !facts_.forward_nodes[static_cast<std::size_t>(facts_.producers[as_index(id)])]) {
       // A value of the derivative that forward computes has no history for a gradient of the gradient.
-      if (is_differentiable(facts_.graph.values[at(id)].type.dtype)) return FlowNetwork::kUnlimited;
+      if (is_differentiable(facts_.graph.values[as_index(id)].type.dtype)) return FlowNetwork::kUnlimited;
       extra = 4;
     }
     if (keeps_copy(facts_, id)) extra = 3;
-    return facts_.bytes[at(id)] * kScale + extra;
+    return facts_.bytes[as_index(id)] * kScale + extra;
   }
 
   const JointFacts& facts_;
@@ -303,11 +304,11 @@ double work(const JointFacts& facts, int n) {
   const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
   double most = 0;
   for (const ValueId id : node.outputs) {
-    most += static_cast<double>(elements(facts.graph.values[at(id)].type, facts.graph.hints));
+    most += static_cast<double>(elements(facts.graph.values[as_index(id)].type, facts.graph.hints));
   }
   std::int64_t read = 0, row = 1;
   each_value(node, [&](ValueId id) {
-    const Type& type = facts.graph.values[at(id)].type;
+    const Type& type = facts.graph.values[as_index(id)].type;
     read = std::max(read, elements(type, facts.graph.hints));
     if (row == 1 && !type.sizes.empty()) row = evaluate(type.sizes.back(), facts.graph.hints);
   });
@@ -321,11 +322,11 @@ int cheapest_to_lift(const JointFacts& facts, const Choice& choice) {
   int best = -1;
   double least = 0;
   for (const ValueId id : choice.saved) {
-    const int n = facts.producers[at(id)];
+    const int n = facts.producers[as_index(id)];
     if (n < 0 || choice.lifted.contains(n) || !facts.forward_nodes[static_cast<std::size_t>(n)]) continue;
     const RecomputeCost kind = facts.recompute[static_cast<std::size_t>(n)];
-    if (!is_costly(kind) || facts.bytes[at(id)] == 0) continue;
-    const double price = work(facts, n) / static_cast<double>(facts.bytes[at(id)]);
+    if (!is_costly(kind) || facts.bytes[as_index(id)] == 0) continue;
+    const double price = work(facts, n) / static_cast<double>(facts.bytes[as_index(id)]);
     if (best >= 0 && price >= least) continue;
     best = n;
     least = price;

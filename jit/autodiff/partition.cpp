@@ -9,27 +9,27 @@
 #include "jit/graph/subgraph.h"
 #include "jit/passes/run_recipe.h"
 #include "tensor/core_ops.h"
+#include "tensor/integers.h"
 
 namespace kiln::jit {
 namespace {
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
-const std::string& name_of(const Graph& graph, ValueId id) { return graph.values[at(id)].name; }
+const std::string& name_of(const Graph& graph, ValueId id) { return graph.values[as_index(id)].name; }
 
 // ---- Which nodes ----
 
 std::vector<bool> forward_nodes(const JointFacts& facts, const Choice& choice) {
   std::vector<bool> needed(facts.graph.values.size(), false);
-  for (const ValueId id : choice.saved) needed[at(id)] = true;
+  for (const ValueId id : choice.saved) needed[as_index(id)] = true;
   return nodes_for(facts.graph, needed, std::vector<bool>(needed.size(), false), facts.forward_nodes);
 }
 
 std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) {
   const Graph& graph = facts.graph;
   std::vector<bool> needed(graph.values.size(), false), known = needed;
-  for (const ValueId id : choice.saved) known[at(id)] = true;
+  for (const ValueId id : choice.saved) known[as_index(id)] = true;
   for (std::size_t k = static_cast<std::size_t>(facts.outputs); k < graph.outputs.size(); ++k) {
-    if (graph.outputs[k].is_value()) needed[at(graph.outputs[k].value)] = true;
+    if (graph.outputs[k].is_value()) needed[as_index(graph.outputs[k].value)] = true;
   }
   return nodes_for(graph, std::move(needed), known, facts.acting());
 }
@@ -40,7 +40,7 @@ std::vector<bool> backward_nodes(const JointFacts& facts, const Choice& choice) 
 void name_values(Graph& graph, const JointFacts& facts, const Choice& choice) {
   Builder names(graph);
   const auto name = [&](ValueId id) {
-    std::string& text = graph.values[at(id)].name;
+    std::string& text = graph.values[as_index(id)].name;
     const Node* node = facts.producer(id);
     if (text.empty()) text = node == nullptr ? names.fresh("input") : names.fresh_after(*node);
   };
@@ -134,7 +134,7 @@ std::string readers_text(const JointFacts& facts, ValueId id) {
                          return each.is_value() && reached.contains(each.value);
                        });
     if (!reads || node.outputs.empty()) continue;
-    if (!facts.of_gradient[at(node.outputs[0])] && facts.forward_nodes[n]) {
+    if (!facts.of_gradient[as_index(node.outputs[0])] && facts.forward_nodes[n]) {
       reached.insert(node.outputs.begin(), node.outputs.end());
     } else if (!node.origin.empty() &&
                std::find(origins.begin(), origins.end(), node.origin) == origins.end()) {
@@ -153,7 +153,7 @@ std::string readers_text(const JointFacts& facts, ValueId id) {
 std::string why_saved(const JointFacts& facts, ValueId id, Strategy strategy) {
   const std::string readers = readers_text(facts, id);
   if (strategy == Strategy::SaveAll) return readers;
-  const int n = facts.producers[at(id)];
+  const int n = facts.producers[as_index(id)];
   if (n < 0) return "an input, " + readers;
   const Node& node = facts.graph.nodes[static_cast<std::size_t>(n)];
   if (!facts.forward_nodes[static_cast<std::size_t>(n)]) {
@@ -189,7 +189,7 @@ PartitionReport report_of(const JointFacts& facts, const Choice& choice, Strateg
   report.bytes_save_all = bytes_of(facts, choose_all(facts).saved);
   report.bytes_saved = bytes_of(facts, choice.saved);
   for (const ValueId id : choice.saved) {
-    report.saved.push_back({name_of(facts.graph, id), facts.bytes[at(id)], keeps_copy(facts, id),
+    report.saved.push_back({name_of(facts.graph, id), facts.bytes[as_index(id)], keeps_copy(facts, id),
                             why_saved(facts, id, strategy)});
   }
   const std::vector<bool> nodes = backward_nodes(facts, choice);
@@ -197,7 +197,7 @@ PartitionReport report_of(const JointFacts& facts, const Choice& choice, Strateg
     const Node& node = facts.graph.nodes[n];
     if (!nodes[n] || !facts.forward_nodes[n]) continue;
     std::int64_t bytes = 0;
-    for (const ValueId id : node.outputs) bytes += node.is_view() ? 0 : facts.bytes[at(id)];
+    for (const ValueId id : node.outputs) bytes += node.is_view() ? 0 : facts.bytes[as_index(id)];
     report.recomputed.push_back({name_of(facts.graph, node.outputs[0]),
                                  node.is_constant() ? "constant" : std::string(node.op->name()), bytes,
                                  why_again(facts, static_cast<int>(n), choice)});
@@ -247,7 +247,7 @@ Subgraph backward_from(const Joint& joint, std::vector<ValueId>& kept) {
   const JointFacts facts(joint);
   const auto gradients = std::span(joint.graph.outputs).subspan(static_cast<std::size_t>(joint.outputs));
   const std::vector<bool> read = read_by(joint.graph, backward_nodes(facts, {kept, {}}), gradients);
-  std::erase_if(kept, [&](ValueId id) { return !read[at(id)]; });
+  std::erase_if(kept, [&](ValueId id) { return !read[as_index(id)]; });
   return make_backward(facts, {kept, {}});
 }
 

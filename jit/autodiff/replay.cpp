@@ -12,14 +12,13 @@
 #include "tensor/backend.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
+#include "tensor/integers.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/record.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
 namespace {
-
-std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 // A tensor without elements that lies in memory of its own as the type says.
 Tensor tensor_of(const Type& type) {
@@ -129,7 +128,7 @@ void Replay::add_inputs() {
 }
 
 Tensor Replay::operand_tensor(const Operand& operand) const {
-  if (operand.is_value()) return tensors_[place(operand.value)];
+  if (operand.is_value()) return tensors_[as_index(operand.value)];
   if (!operand.is_number()) return {};
   const auto* size = std::get_if<Dim>(&operand.number);
   return size != nullptr && !size->is_known() ? Tensor::symbol(*size) : number_tensor(operand.number, {});
@@ -138,8 +137,8 @@ Tensor Replay::operand_tensor(const Operand& operand) const {
 // ---- Nodes of the program ----
 
 std::size_t Replay::producer(ValueId functional) const {
-  const int made = producers_[place(functional)];
-  return made < 0 ? 0 : place(made) + 1;
+  const int made = producers_[as_index(functional)];
+  return made < 0 ? 0 : as_index(made) + 1;
 }
 
 void Replay::copy_before(std::size_t functional_node) {
@@ -182,7 +181,7 @@ void Replay::run_node(std::size_t k) {
   notes_ = false;
   copy_with(values.results);
   for (std::size_t j = 0; j < made.size(); ++j) {
-    tensors_[place(node.outputs[j])] = made[j];
+    tensors_[as_index(node.outputs[j])] = made[j];
     if (j >= values.results.size()) continue;
     const ValueId id = joint_.at(values.results[j]);
     if (node.writes()) continue;
@@ -193,7 +192,7 @@ void Replay::run_node(std::size_t k) {
 }
 
 Tensors Replay::apply(const Node& node, Inputs operands) {
-  if (node.is_constant()) return {tensor_of(program_.values[place(node.outputs[0])].type)};
+  if (node.is_constant()) return {tensor_of(program_.values[as_index(node.outputs[0])].type)};
   if (custom_function(*node.op) != nullptr) return apply_custom(node, operands);
   if (loop_function(*node.op) != nullptr) return apply_loop(node, operands);
   const Attrs attrs = to_attrs(*node.op, node.attrs);
@@ -236,7 +235,7 @@ Tensors Replay::results_of(const Node& node, const Functionalized::Values& value
   Tensors made;
   for (std::size_t j = 0; j < values.results.size(); ++j) {
     const Graph& graph = is_write ? functional_ : program_;
-    made.push_back(tensor_of(graph.values[place(is_write ? values.results[j] : node.outputs[j])].type));
+    made.push_back(tensor_of(graph.values[as_index(is_write ? values.results[j] : node.outputs[j])].type));
     remember(made.back(), joint_.at(values.results[j]));
   }
   return made;
@@ -252,8 +251,8 @@ void Replay::end_body(Tensors& made) {
     const bool is_known = current_->written != Operand::kAbsent;
     const ValueId id = is_known ? current_->written : operand_of(made[j]).value;
     joint_.map(results[j], id);
-    std::string& name = joint_.graph.values[place(id)].name;
-    const std::string& wanted = functional_.values[place(results[j])].name;
+    std::string& name = joint_.graph.values[as_index(id)].name;
+    const std::string& wanted = functional_.values[as_index(results[j])].name;
     if (name.empty() && !wanted.empty()) name = joint_.fresh(wanted);
   }
 }
@@ -354,7 +353,7 @@ ValueId Replay::recall(const Tensor& x) const {
     if (each.dtype != x.dtype() || !same(each.layout, x.layout())) continue;
     last = each.id;
     if (reading_ < 0) continue;
-    const auto& kept = tape_.nodes[place(reading_)].kept;
+    const auto& kept = tape_.nodes[as_index(reading_)].kept;
     const auto is_it = [&](const auto& one) { return one.first == each.id; };
     if (std::any_of(kept.begin(), kept.end(), is_it)) return each.id;
   }

@@ -7,6 +7,7 @@
 #include "jit/autodiff/loop_step.h"
 #include "jit/autodiff/replay.h"
 #include "jit/graph/custom.h"
+#include "tensor/integers.h"
 #include "tensor/tape/engine.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/op_node.h"
@@ -14,8 +15,6 @@
 
 namespace kiln::jit {
 namespace {
-
-std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 // Without asking views to follow their bases.
 tape::Edge present_history(const Tensor& x) {
@@ -100,7 +99,7 @@ void Replay::read_tape() {
   };
   for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
     const Operand& output = program_.outputs[k];
-    if (output.is_value()) leave({false, static_cast<int>(k)}, tensors_[place(output.value)]);
+    if (output.is_value()) leave({false, static_cast<int>(k)}, tensors_[as_index(output.value)]);
   }
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
     const Tensor x = tensor_after(static_cast<int>(i));
@@ -130,9 +129,9 @@ void Replay::read_tape() {
 
 // The tensor that the caller's input is at the end: a functional graph says so by effects.
 Tensor Replay::tensor_after(int input) const {
-  Tensor x = tensors_[place(input)];
+  Tensor x = tensors_[as_index(input)];
   for (const Effect& each : program_.effects) {
-    if (each.input == input && each.member < 0) x = tensors_[place(each.value)];
+    if (each.input == input && each.member < 0) x = tensors_[as_index(each.value)];
   }
   return x;
 }
@@ -205,8 +204,8 @@ void Replay::fill_values() {
     const ValueId value = tape_.nodes[n].value();
     for (const Edge& each : tape_.nodes[n].edges) {
       if (!each || value < 0) continue;
-      std::vector<ValueId>& values = tape_.nodes[place(each.node)].values;
-      if (tape_.nodes[place(each.node)].value() < 0) values[place(each.output)] = value;
+      std::vector<ValueId>& values = tape_.nodes[as_index(each.node)].values;
+      if (tape_.nodes[as_index(each.node)].value() < 0) values[as_index(each.output)] = value;
     }
   }
 }
@@ -216,7 +215,7 @@ void Replay::fill_values() {
 std::vector<tape::Edge> Replay::real(std::span<const Edge> edges) const {
   std::vector<tape::Edge> made;
   for (const Edge& each : edges) {
-    if (each) made.push_back({nodes_[place(each.node)], static_cast<std::uint32_t>(each.output)});
+    if (each) made.push_back({nodes_[as_index(each.node)], static_cast<std::uint32_t>(each.output)});
   }
   return made;
 }
@@ -231,7 +230,7 @@ std::vector<Operand> Replay::backward(std::span<const Edge> roots, std::span<con
         {.roots = from, .root_grads = gradients_, .wanted = to, .retain_graph = true, .ends = last});
   } catch (const OpError& error) {
     if (error.kind() != ErrorKind::Capture || reading_ < 0) throw;
-    const TapeNode& node = tape_.nodes[place(reading_)];
+    const TapeNode& node = tape_.nodes[as_index(reading_)];
     if (node.op != nullptr && custom_function(*node.op) != nullptr) throw;
     throw OpError(ErrorKind::Capture,
                   fmt::format("the derivative of {} has no graph: which steps it takes depends on elements{}",
@@ -255,11 +254,11 @@ void Replay::gathers(const tape::Node* node) { like_ = node != nullptr ? like(nu
 // What the steps of a derivative have in common: the forward node that they come from.
 Node Replay::like(int n) {
   Node result;
-  const ValueId id = tape_.nodes[place(n)].value();
+  const ValueId id = tape_.nodes[as_index(n)].value();
   if (id < 0) return result;
-  result.origin = joint_.graph.values[place(id)].name;
-  const int made = joint_producers_.of(joint_.graph)[place(id)];
-  if (made >= 0) result.place = joint_.graph.nodes[place(made)].place;
+  result.origin = joint_.graph.values[as_index(id)].name;
+  const int made = joint_producers_.of(joint_.graph)[as_index(id)];
+  if (made >= 0) result.place = joint_.graph.nodes[as_index(made)].place;
   result.place.in_checkpoint = false;  // no derivative is
   return result;
 }

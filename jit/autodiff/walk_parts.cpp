@@ -3,26 +3,26 @@
 #include <algorithm>
 #include <queue>
 
+#include "tensor/integers.h"
+
 namespace kiln::jit {
 namespace {
-
-std::size_t at(int n) { return static_cast<std::size_t>(n); }
 
 // How many edges of nodes on the way back from `roots` lead to each node; -1 for those that are not on it.
 std::vector<int> count_leading(const Tape& tape, std::span<const Edge> roots) {
   std::vector<int> leading(tape.nodes.size(), -1), path;
   const auto reach = [&](const Edge& edge) {
-    if (!edge || leading[at(edge.node)] >= 0) return;
-    leading[at(edge.node)] = 0;
+    if (!edge || leading[as_index(edge.node)] >= 0) return;
+    leading[as_index(edge.node)] = 0;
     path.push_back(edge.node);
   };
   std::for_each(roots.begin(), roots.end(), reach);
   while (!path.empty()) {
     const int n = path.back();
     path.pop_back();
-    for (const Edge& each : tape.nodes[at(n)].edges) {
+    for (const Edge& each : tape.nodes[as_index(n)].edges) {
       reach(each);
-      if (each) ++leading[at(each.node)];
+      if (each) ++leading[as_index(each.node)];
     }
   }
   return leading;
@@ -37,14 +37,14 @@ std::vector<WalkPart> cut_steps(const Tape& tape, std::span<const int> order, co
   std::vector<WalkPart> parts(1);
   std::vector<bool> given(tape.nodes.size(), false);  // by the part that is last
   for (const int n : order) {
-    if (tape.nodes[at(n)].is_input) continue;
-    if (seen[at(n)] && given[at(n)]) {
+    if (tape.nodes[as_index(n)].is_input) continue;
+    if (seen[as_index(n)] && given[as_index(n)]) {
       parts.emplace_back();
       given.assign(given.size(), false);
     }
     parts.back().steps.push_back(n);
-    for (const Edge& each : tape.nodes[at(n)].edges) {
-      if (each) given[at(each.node)] = true;
+    for (const Edge& each : tape.nodes[as_index(n)].edges) {
+      if (each) given[as_index(each.node)] = true;
     }
   }
   return parts;
@@ -55,11 +55,11 @@ void find_targets(const Tape& tape, std::span<const int> part_of, std::vector<Wa
   for (std::size_t p = 0; p < parts.size(); ++p) {
     WalkPart& part = parts[p];
     for (const int n : part.steps) {
-      for (const Edge& each : tape.nodes[at(n)].edges) {
-        const int to = each ? part_of[at(each.node)] : static_cast<int>(p);
+      for (const Edge& each : tape.nodes[as_index(n)].edges) {
+        const int to = each ? part_of[as_index(each.node)] : static_cast<int>(p);
         if (to == static_cast<int>(p)) continue;
         add(part.targets, each);
-        if (to >= 0) add(parts[at(to)].outputs, each);
+        if (to >= 0) add(parts[as_index(to)].outputs, each);
       }
     }
   }
@@ -71,15 +71,15 @@ std::vector<int> explored(const Tape& tape, std::span<const Edge> roots) {
   int count = 0;
   std::vector<std::pair<int, std::size_t>> path;  // nodes, and how many of their edges were followed
   const auto reach = [&](const Edge& edge) {
-    if (!edge || numbers[at(edge.node)] >= 0) return;
-    numbers[at(edge.node)] = count++;
+    if (!edge || numbers[as_index(edge.node)] >= 0) return;
+    numbers[as_index(edge.node)] = count++;
     path.emplace_back(edge.node, 0);
   };
   for (const Edge& root : roots) {
     reach(root);
     while (!path.empty()) {
       auto& [node, followed] = path.back();
-      const std::vector<Edge>& edges = tape.nodes[at(node)].edges;
+      const std::vector<Edge>& edges = tape.nodes[as_index(node)].edges;
       if (followed == edges.size()) {
         path.pop_back();
       } else {
@@ -96,13 +96,13 @@ std::vector<int> explored(const Tape& tape, std::span<const Edge> roots) {
 void order_targets(const Tape& tape, const std::vector<int>& numbers, WalkPart& part) {
   std::vector<int> last_step(tape.nodes.size(), -1);
   for (std::size_t k = 0; k < part.steps.size(); ++k) {
-    for (const Edge& each : tape.nodes[at(part.steps[k])].edges) {
-      if (each) last_step[at(each.node)] = static_cast<int>(k);
+    for (const Edge& each : tape.nodes[as_index(part.steps[k])].edges) {
+      if (each) last_step[as_index(each.node)] = static_cast<int>(k);
     }
   }
   std::stable_sort(part.targets.begin(), part.targets.end(), [&](const Edge& a, const Edge& b) {
-    const int x = last_step[at(a.node)], y = last_step[at(b.node)];
-    return x != y ? x > y : numbers[at(a.node)] < numbers[at(b.node)];
+    const int x = last_step[as_index(a.node)], y = last_step[as_index(b.node)];
+    return x != y ? x > y : numbers[as_index(a.node)] < numbers[as_index(b.node)];
   });
 }
 
@@ -112,14 +112,14 @@ std::vector<int> walk_order(const Tape& tape, std::span<const Edge> roots) {
   std::vector<int> pending = count_leading(tape, roots), order;
   std::priority_queue<int> ready;
   for (int n = 0; n < static_cast<int>(pending.size()); ++n) {
-    if (pending[at(n)] == 0) ready.push(n);
+    if (pending[as_index(n)] == 0) ready.push(n);
   }
   while (!ready.empty()) {
     const int youngest = ready.top();
     ready.pop();
     order.push_back(youngest);
-    for (const Edge& each : tape.nodes[at(youngest)].edges) {
-      if (each && --pending[at(each.node)] == 0) ready.push(each.node);
+    for (const Edge& each : tape.nodes[as_index(youngest)].edges) {
+      if (each && --pending[as_index(each.node)] == 0) ready.push(each.node);
     }
   }
   return order;
@@ -127,13 +127,13 @@ std::vector<int> walk_order(const Tape& tape, std::span<const Edge> roots) {
 
 std::vector<WalkPart> cut_walk(const Tape& tape, std::span<const Edge> leaving, std::span<const Edge> seen) {
   std::vector<bool> is_seen(tape.nodes.size(), false);
-  for (const Edge& each : seen) is_seen[at(each.node)] = true;
+  for (const Edge& each : seen) is_seen[as_index(each.node)] = true;
   std::vector<WalkPart> parts = cut_steps(tape, walk_order(tape, leaving), is_seen);
   std::vector<int> part_of(tape.nodes.size(), -1);
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    for (const int n : parts[p].steps) part_of[at(n)] = static_cast<int>(p);
+    for (const int n : parts[p].steps) part_of[as_index(n)] = static_cast<int>(p);
   }
-  for (const Edge& each : leaving) add(parts[at(part_of[at(each.node)])].outputs, each);
+  for (const Edge& each : leaving) add(parts[as_index(part_of[as_index(each.node)])].outputs, each);
   find_targets(tape, part_of, parts);
   const std::vector<int> numbers = explored(tape, leaving);
   for (WalkPart& each : parts) order_targets(tape, numbers, each);

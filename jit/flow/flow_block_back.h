@@ -49,8 +49,8 @@ class BlockBack {
   ValueId tensor(ValueId id) const { return way_.activity.tensor(id); }
 
   // ---- What was kept ----
-  void pop(const std::vector<FlowKept>& kept);
-  void pop(const FlowKept& kept);
+  void pop(const std::vector<KeptItem>& kept);
+  void pop(const KeptItem& kept);
   void find_places();
   std::int64_t hint_of(const std::string& symbol) const;
   ValueId value_of(ValueId id);

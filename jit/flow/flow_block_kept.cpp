@@ -7,16 +7,14 @@
 
 namespace kiln::jit {
 
-using Kind = FlowKept::Kind;
-
-void BlockBack::pop(const std::vector<FlowKept>& kept) {
-  std::for_each(kept.rbegin(), kept.rend(), [this](const FlowKept& each) { pop(each); });
+void BlockBack::pop(const std::vector<KeptItem>& kept) {
+  std::for_each(kept.rbegin(), kept.rend(), [this](const KeptItem& each) { pop(each); });
 }
 
-void BlockBack::pop(const FlowKept& kept) {
-  if (kept.kind == Kind::From) {
+void BlockBack::pop(const KeptItem& kept) {
+  if (kept.kind == KeptItem::Kind::From) {
     from_ = writer_.pop(number_type(DType::I64), 0);
-  } else if (kept.kind == Kind::Size) {
+  } else if (kept.kind == KeptItem::Kind::Size) {
     const ValueId popped = writer_.pop(number_type(DType::I64), hint_of(kept.symbol));
     sizes_.insert_or_assign(kept.symbol, Dim::symbol(symbol_of(popped)));
     values_[*number_of(kept.symbol)] = popped;
@@ -30,9 +28,9 @@ void BlockBack::pop(const FlowKept& kept) {
 // Indices and bounds are checked once more, so that it is known of them what they are within.
 void BlockBack::find_places() {
   values_.merge(before_);
-  for (const FlowKept& each : way_.record.blocks[block_].end) {
+  for (const KeptItem& each : way_.record.blocks[block_].end) {
     const auto place = way_.record.places.find(each.symbol);
-    if (each.kind != Kind::Size || place == way_.record.places.end()) continue;
+    if (each.kind != KeptItem::Kind::Size || place == way_.record.places.end()) continue;
     const Operand popped = Operand::of(values_.at(*number_of(each.symbol)));
     const ValueId within = writer_.number(
         place->second.op, {popped, here(Operand::of_number(place->second.size))}, hint_of(each.symbol));

@@ -14,8 +14,6 @@ namespace {
 
 constexpr ExitId kAllKnown = 0, kInterrupted = 2;
 
-using Input = FlowBackward::Input;
-
 std::unique_ptr<RunnableFlow> runnable(const FlowGraph& graph, bool as_code, std::size_t& code_bytes) {
   auto shared = std::make_shared<const FlowGraph>(graph);
   if (!as_code) return evaluated(std::move(shared));
@@ -99,7 +97,8 @@ class Differentiated final : public DifferentiatedFlow {
     RunnableBackward& back = backward_of(kept.exit, cotangents);
     if (back.run == nullptr || !can_continue(back.backward, onto)) return std::nullopt;
     std::vector<FlowValue> given;
-    for (const Input& each : back.backward.inputs) given.push_back(input(each, kept, cotangents, onto));
+    for (const FlowBackward::Input& each : back.backward.inputs)
+      given.push_back(input(each, kept, cotangents, onto));
     const FlowResult result = back.run->run(given, {nullptr, kept.stack.get()});
     if (result.exit == kInterrupted) check_interrupt();
     if (result.exit != kAllKnown) return std::nullopt;
@@ -141,19 +140,19 @@ class Differentiated final : public DifferentiatedFlow {
     return true;
   }
 
-  FlowValue input(const Input& what, const FlowKept& kept, std::span<const Tensor> cotangents,
+  FlowValue input(const FlowBackward::Input& what, const FlowKept& kept, std::span<const Tensor> cotangents,
                   std::span<const Tensor> onto) const {
     FlowValue value;
     switch (what.kind) {
-      case Input::Kind::Symbol:
+      case FlowBackward::Input::Kind::Symbol:
         value.number = symbols_of(derivative_->flow(), kept.inputs).at(what.symbol);
         return value;
-      case Input::Kind::Given:
+      case FlowBackward::Input::Kind::Given:
         return kept.inputs[what.number];
-      case Input::Kind::Cotangent:
+      case FlowBackward::Input::Kind::Cotangent:
         value.tensor = row_major_copy(cotangents[what.number]);
         return value;
-      case Input::Kind::Gradient:
+      case FlowBackward::Input::Kind::Gradient:
         value.tensor = what.number < onto.size() && onto[what.number]
                            ? row_major_copy(onto[what.number])
                            : filled(kept.inputs[what.number], what.zero);

@@ -7,8 +7,6 @@
 
 namespace kiln::jit {
 
-using Kind = FlowBackward::Input::Kind;
-
 FlowGradients::FlowGradients(FlowWriter& writer, FlowBackward& made, const FlowWay& way,
                              const FlowReach& reach)
     : writer_(writer), made_(made), way_(way), reach_(reach) {
@@ -42,7 +40,8 @@ void FlowGradients::find_viewed() {
 // ---- Inputs ----
 
 ValueId FlowGradients::input(FlowBackward::Input what, Type type, std::int64_t hint) {
-  writer_.flow.inputs.push_back(what.kind == Kind::Cotangent ? Role::Grad : Role::Argument);
+  writer_.flow.inputs.push_back(what.kind == FlowBackward::Input::Kind::Cotangent ? Role::Grad
+                                                                                  : Role::Argument);
   made_.inputs.push_back(std::move(what));
   return writer_.value(std::move(type), hint);
 }
@@ -77,12 +76,13 @@ void FlowGradients::add_inputs(const Outputs& outputs) {
     return type;
   };
   for (const auto& [number, tensor] : outputs)
-    memory_[tensor] = input({Kind::Cotangent, number, {}, 0}, gradient_type(tensor));
+    memory_[tensor] = input({FlowBackward::Input::Kind::Cotangent, number, {}, 0}, gradient_type(tensor));
   for (std::size_t i = 0; i < way_.wanted.size(); ++i) {
     const auto id = static_cast<ValueId>(i);
-    if (is_summed(i)) memory_[id] = input({Kind::Gradient, i, {}, zero(id)}, gradient_type(id));
+    if (is_summed(i))
+      memory_[id] = input({FlowBackward::Input::Kind::Gradient, i, {}, zero(id)}, gradient_type(id));
     if (read.contains(id) && !way_.flow.type(id).is_number)
-      given_[id] = input({Kind::Given, i, {}, 0}, own_type(id));
+      given_[id] = input({FlowBackward::Input::Kind::Given, i, {}, 0}, own_type(id));
   }
 }
 
@@ -93,7 +93,8 @@ void FlowGradients::add_numbers(const std::set<ValueId>& read, const std::vector
     if (!type.is_number) continue;
     const bool is_int = type.dtype == DType::I64;
     if (!is_int && !read.contains(id)) continue;
-    given_[id] = input({Kind::Given, i, {}, 0}, type, is_int ? way_.flow.hints.at(symbol_of(id)) : 1);
+    given_[id] = input({FlowBackward::Input::Kind::Given, i, {}, 0}, type,
+                       is_int ? way_.flow.hints.at(symbol_of(id)) : 1);
     if (is_int) sizes_.insert_or_assign(symbol_of(id), Dim::symbol(symbol_of(given_[id])));
   }
   add_symbols(tensors);
@@ -122,7 +123,7 @@ void FlowGradients::add_symbols(const std::vector<ValueId>& tensors) {
     for (const Dim each : way_.flow.type(id).sizes) bound.insert(each.text());
   for (const auto& [name, hint] : way_.flow.hints) {
     if (number_of(name) || bound.contains(name)) continue;
-    const ValueId id = input({Kind::Symbol, 0, name, 0}, number_type(DType::I64), hint);
+    const ValueId id = input({FlowBackward::Input::Kind::Symbol, 0, name, 0}, number_type(DType::I64), hint);
     sizes_.insert_or_assign(name, Dim::symbol(symbol_of(id)));
   }
 }

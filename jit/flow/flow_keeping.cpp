@@ -11,8 +11,6 @@
 namespace kiln::jit {
 namespace {
 
-using Kind = FlowKept::Kind;
-
 class Keeping {
  public:
   Keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowOutputs& outputs)
@@ -71,9 +69,9 @@ class Keeping {
     if (kept.ways.size() > 1) from_ = writer_.parameter(number_type(DType::I64), 0);
     if (b == 0 && !outputs_.flags.empty()) begin_flags();
     for (std::size_t k = 0; k < source.steps.size(); ++k) step(b, k);
-    for (const FlowKept& each : ends_) push(each, kept.end);
-    for (const std::string& each : symbols_) push({Kind::Size, Operand::kAbsent, each}, kept.end);
-    if (kept.ways.size() > 1) push({Kind::From}, kept.end);
+    for (const KeptItem& each : ends_) push(each, kept.end);
+    for (const std::string& each : symbols_) push({KeptItem::Kind::Size, Operand::kAbsent, each}, kept.end);
+    if (kept.ways.size() > 1) push({KeptItem::Kind::From}, kept.end);
     end(b);
   }
 
@@ -111,18 +109,18 @@ class Keeping {
   }
 
   // The elements that a value has now. What stays as it is is kept once for the block.
-  void keep(ValueId id, std::vector<FlowKept>& here) {
+  void keep(ValueId id, std::vector<KeptItem>& here) {
     const Type& type = flow_.type(id);
     if (is_given(flow_, activity_, id)) return note_views(id);
     const bool stays = type.is_number || !activity_.is_written(id);
     note_symbols(type.sizes);
     if (stays) return at_end(id);
-    push({Kind::Value, id}, here);
+    push({KeptItem::Kind::Value, id}, here);
   }
   void at_end(ValueId id) {
     const bool is_there =
-        std::any_of(ends_.begin(), ends_.end(), [&](const FlowKept& each) { return each.id == id; });
-    if (!is_there) ends_.push_back({Kind::Value, id});
+        std::any_of(ends_.begin(), ends_.end(), [&](const KeptItem& each) { return each.id == id; });
+    if (!is_there) ends_.push_back({KeptItem::Kind::Value, id});
   }
 
   // ---- Symbols ----
@@ -166,14 +164,14 @@ class Keeping {
     for (const ValueId id : node.outputs) note_tensor(id);
   }
 
-  void push(const FlowKept& kept, std::vector<FlowKept>& into) {
+  void push(const KeptItem& kept, std::vector<KeptItem>& into) {
     into.push_back(kept);
     switch (kept.kind) {
-      case Kind::Value:
+      case KeptItem::Kind::Value:
         return writer_.push(Operand::of(kept.id));
-      case Kind::From:
+      case KeptItem::Kind::From:
         return writer_.push(Operand::of(from_));
-      case Kind::Size:
+      case KeptItem::Kind::Size:
         return writer_.push(Operand::of(*number_of(kept.symbol)));
     }
   }
@@ -202,7 +200,7 @@ class Keeping {
   std::vector<std::int64_t> way_;  // by block: how many of the ways to it are written
   ValueId from_ = Operand::kAbsent, flags_ = Operand::kAbsent;
   // Of the block under way.
-  std::vector<FlowKept> ends_;
+  std::vector<KeptItem> ends_;
   std::set<std::string> symbols_;
 };
 

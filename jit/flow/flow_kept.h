@@ -13,7 +13,7 @@
 
 namespace kiln::jit {
 
-struct FlowKept {
+struct KeptItem {
   enum class Kind : std::uint8_t {
     Value,  // `id`: a number, or the elements that a tensor has
     Size,   // of `symbol`, as an int
@@ -31,8 +31,8 @@ struct FlowWayTo {
 };
 
 struct FlowKeptBlock {
-  std::vector<std::vector<FlowKept>> before, after;  // by step: elements that may change later
-  std::vector<FlowKept> end;
+  std::vector<std::vector<KeptItem>> before, after;  // by step: elements that may change later
+  std::vector<KeptItem> end;
   std::vector<FlowWayTo> ways;  // that lead here
 };
 

@@ -9,8 +9,6 @@
 namespace kiln::jit {
 namespace {
 
-using Kind = GradientMove::Kind;
-
 bool makes_view(const FlowActivity& activity, const Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&activity](ValueId id) {
     return activity.view(id) != nullptr && activity.tensor(id) == id;
@@ -50,21 +48,22 @@ std::vector<GradientMove> FlowMoves::find(std::size_t block, std::size_t step) c
     if (activity_.is_recorded(node)) moves = of_views(block, step);
   } else if (!is_differentiated(activity_, node)) {
     for (const ValueId id : node.outputs)
-      if (activity_.tensor(id) == id && activity_.is_active(id)) moves.push_back({Kind::Nowhere, {id}, {}});
+      if (activity_.tensor(id) == id && activity_.is_active(id))
+        moves.push_back({GradientMove::Kind::Nowhere, {id}, {}});
   } else if (node.writes()) {
     const ValueId target = activity_.tensor(node.operands[0].value), root = activity_.root(target);
     check_parts(target);
-    moves.push_back({Kind::Write, {root}, active_operands(node)});
+    moves.push_back({GradientMove::Kind::Write, {root}, active_operands(node)});
     if (target != root) moves.back().from.push_back(target);
   } else {
-    moves.push_back({Kind::Rule, {}, active_operands(node)});
+    moves.push_back({GradientMove::Kind::Rule, {}, active_operands(node)});
     for (const ValueId id : node.outputs)
       if (activity_.is_active(id)) moves.back().from.push_back(id);
   }
   const std::vector<ValueId>& renewed = views_.renewed_by(block, step);
   for (auto view = renewed.rbegin(); view != renewed.rend(); ++view) {
     check_parts(*view);
-    moves.push_back({Kind::Part, {*view}, {activity_.root(*view)}});
+    moves.push_back({GradientMove::Kind::Part, {*view}, {activity_.root(*view)}});
   }
   return moves;
 }
@@ -101,9 +100,10 @@ std::vector<GradientMove> FlowMoves::of_views(std::size_t block, std::size_t ste
   for (const ValueId id : node.outputs)
     if (activity_.is_active(id)) active.push_back(id);
   if (shown == Operand::kAbsent || !activity_.is_in_memory(shown))
-    return {{Kind::Rule, std::move(active), active_operands(node)}};
+    return {{GradientMove::Kind::Rule, std::move(active), active_operands(node)}};
   std::vector<GradientMove> moves;
-  for (auto id = active.rbegin(); id != active.rend(); ++id) moves.push_back({Kind::Part, {*id}, {shown}});
+  for (auto id = active.rbegin(); id != active.rend(); ++id)
+    moves.push_back({GradientMove::Kind::Part, {*id}, {shown}});
   return moves;
 }
 

@@ -8,8 +8,6 @@
 namespace kiln::jit {
 namespace {
 
-[[noreturn]] void refuse(std::string reason) { throw OpError(ErrorKind::Capture, std::move(reason)); }
-
 std::string text_of(const FlowGraph& flow, ValueId id) {
   const std::string& name = flow.values[static_cast<std::size_t>(id)].name;
   return name.empty() ? "a tensor" : "`" + name + "`";
@@ -33,22 +31,23 @@ class OrderChecks {
  private:
   void parameter(ValueId id) const {
     if (activity_.is_active(id) && activity_.is_written(id))
-      refuse("a tensor that the loop carries is written in it");
+      refuse_flow("a tensor that the loop carries is written in it");
     if (activity_.is_active(id)) check_size(id);
   }
   // Views that end a history know no base, and those of flows do.
   void cut(const Node& node) const {
     if (node.is_constant()) return;
     // What is drawn once cannot be drawn again where the loop is run again.
-    if (node.op->draws()) refuse("random numbers are drawn in the loop");
+    if (node.op->draws()) refuse_flow("random numbers are drawn in the loop");
     if (!node.is_view() || !node.op->has(kStopsGradient)) return;
     if (activity_.is_active(node.operands[0]))
-      refuse(fmt::format("`{}` ends gradients in the loop", node.op->name()));
+      refuse_flow(fmt::format("`{}` ends gradients in the loop", node.op->name()));
   }
   void result(ValueId id) const {
     if (!activity_.is_active(id) || !activity_.is_in_memory(id) || activity_.tensor(id) != id) return;
     if (activity_.view(id) != nullptr && activity_.is_written(id))
-      refuse(fmt::format("a view is kept of {}, which the loop writes", text_of(flow_, activity_.root(id))));
+      refuse_flow(
+          fmt::format("a view is kept of {}, which the loop writes", text_of(flow_, activity_.root(id))));
     check_size(id);
   }
   void check_size(ValueId id) const {
@@ -56,7 +55,7 @@ class OrderChecks {
     for (const Dim each : flow_.type(id).sizes) kiln::collect_symbols(each, symbols);
     for (const std::string& each : symbols)
       if (!is_of_inputs(flow_, each))
-        refuse("a tensor whose size varies is read in an inner loop or behind the loop");
+        refuse_flow("a tensor whose size varies is read in an inner loop or behind the loop");
   }
 
   // Of a tensor that goes on under the name of a parameter, all later gradients come by that name.
@@ -68,7 +67,7 @@ class OrderChecks {
       const ValueId given = activity_.tensor(target.arguments[k].value);
       if (given == parameters[k]) continue;
       if (!seen.insert(given).second || is_read_behind(given, target, k))
-        refuse(fmt::format("{} is read under two names in the loop", text_of(flow_, given)));
+        refuse_flow(fmt::format("{} is read under two names in the loop", text_of(flow_, given)));
     }
   }
   bool shows(const Operand& operand, ValueId tensor) const {

@@ -12,8 +12,6 @@
 namespace kiln::jit {
 namespace {
 
-[[noreturn]] void refuse(std::string reason) { throw OpError(ErrorKind::Capture, std::move(reason)); }
-
 // Which tensors require gradients where the flow is left, on the ways that lead there.
 class Requiring {
  public:
@@ -278,7 +276,7 @@ class OutputFinder {
     return name.empty() ? "a result" : "`" + name + "`";
   }
   [[noreturn]] void refuse_some_runs(ValueId id) const {
-    refuse(fmt::format("{} requires gradients in some runs of the loop and not in others", text_of(id)));
+    refuse_flow(fmt::format("{} requires gradients in some runs of the loop and not in others", text_of(id)));
   }
 
   // Of a tensor that is written behind the loop the tape finds the views, which it does not of one node.
@@ -290,11 +288,12 @@ class OutputFinder {
       const std::set<ValueId> roots = shown_.roots(view);
       const auto input =
           std::find_if(roots.begin(), roots.end(), [this](ValueId id) { return is_input(id); });
-      if (input != roots.end()) refuse(fmt::format("a view of {} is kept behind the loop", text_of(*input)));
+      if (input != roots.end())
+        refuse_flow(fmt::format("a view of {} is kept behind the loop", text_of(*input)));
       for (const FlowOutput& other : outputs) {
         if (&one == &other) continue;
         for (const ValueId root : shown_.roots(value_of(flow_, exit, other)))
-          if (roots.contains(root)) refuse("two tensors behind the loop are views of one");
+          if (roots.contains(root)) refuse_flow("two tensors behind the loop are views of one");
       }
     }
   }
@@ -307,8 +306,9 @@ class OutputFinder {
         const ValueId watched = value_of(flow_, exit, one);
         const FlowReach reach(flow_, activity_, moves_, exit, {value_of(flow_, exit, other)}, watched);
         if (reach.reads_watched())
-          refuse(fmt::format("the gradient of {} may be asked for, from which another result is computed",
-                             text_of(watched)));
+          refuse_flow(
+              fmt::format("the gradient of {} may be asked for, from which another result is computed",
+                          text_of(watched)));
       }
     }
   }

@@ -3,11 +3,19 @@
 
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "jit/flow/flow_moves.h"
+#include "tensor/error.h"
 
 namespace kiln::jit {
+
+// Why a flow has no derivative.
+[[noreturn]] inline void refuse_flow(std::string reason) {
+  throw OpError(ErrorKind::Capture, std::move(reason));
+}
 
 // On the ways that lead from a place to the exit: does a gradient come to it?
 enum class Reach : std::uint8_t { Never, Sometimes, Always };

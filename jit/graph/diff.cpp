@@ -35,7 +35,7 @@ Line line_of(std::string_view text) {
   return {text, code, op, text.substr(comment)};
 }
 
-std::vector<Line> lines_of(std::string_view text) {
+std::vector<Line> split_lines(std::string_view text) {
   std::vector<Line> lines;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -121,14 +121,14 @@ std::string marked_lines(const std::vector<Line>& a, const std::vector<Line>& b,
 
 std::string diff_graphs(const Graph& a, const Graph& b, const OpText& text_of_op) {
   const std::string text_a = print_graph(a), text_b = print_graph(named_like(a, b, text_of_op));
-  const std::vector<Line> lines_a = lines_of(text_a), lines_b = lines_of(text_b);
+  const std::vector<Line> lines_a = split_lines(text_a), lines_b = split_lines(text_b);
   return marked_lines(lines_a, lines_b, align(lines_a, lines_b),
                       [](const Line& x, const Line& y) { return x.code == y.code; });
 }
 
 bool same_text(const Graph& a, const Graph& b) {
   const std::string text_a = print_graph(a), text_b = print_graph(b);
-  const std::vector<Line> lines_a = lines_of(text_a), lines_b = lines_of(text_b);
+  const std::vector<Line> lines_a = split_lines(text_a), lines_b = split_lines(text_b);
   const auto same = [](const Line& x, const Line& y) { return x.code == y.code; };
   return std::equal(lines_a.begin(), lines_a.end(), lines_b.begin(), lines_b.end(), same);
 }

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "tensor/integers.h"
+
 namespace kiln::jit {
 namespace {
-
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 // The node over other values; false: one of its operands is none of them.
 bool map_operands(Node& node, const std::vector<ValueId>& same) {
   for (Operand& each : node.operands) {
     if (!each.is_value()) continue;
-    each = Operand::of(same[at(each.value)]);
+    each = Operand::of(same[as_index(each.value)]);
     if (!each.is_value()) return false;
   }
   return true;
@@ -50,7 +50,7 @@ Firsts firsts_of(const Graph& graph) {
     map_operands(mapped, firsts.of);
     if (const Node* const first = find_same(firsts.nodes, mapped)) {
       for (std::size_t k = 0; k < node.outputs.size(); ++k)
-        firsts.of[at(node.outputs[k])] = first->outputs[k];
+        firsts.of[as_index(node.outputs[k])] = first->outputs[k];
     } else {
       firsts.nodes.push_back(std::move(mapped));
     }
@@ -63,14 +63,14 @@ Firsts firsts_of(const Graph& graph) {
 std::vector<ValueId> same_values(const Graph& from, const Graph& to, std::vector<ValueId> same) {
   const Firsts firsts = firsts_of(from);
   for (ValueId& each : same)
-    if (each >= 0) each = firsts.of[at(each)];
+    if (each >= 0) each = firsts.of[as_index(each)];
   for (const Node& node : to.nodes) {
-    if (!may_be_same(node) || same[at(node.outputs[0])] >= 0) continue;
+    if (!may_be_same(node) || same[as_index(node.outputs[0])] >= 0) continue;
     Node mapped = node;
     if (!map_operands(mapped, same)) continue;
     const Node* const found = find_same(firsts.nodes, mapped);
     if (found == nullptr) continue;
-    for (std::size_t k = 0; k < node.outputs.size(); ++k) same[at(node.outputs[k])] = found->outputs[k];
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) same[as_index(node.outputs[k])] = found->outputs[k];
   }
   return same;
 }

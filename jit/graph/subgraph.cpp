@@ -5,11 +5,10 @@
 
 #include "jit/shape_rules.h"
 #include "tensor/error.h"
+#include "tensor/integers.h"
 
 namespace kiln::jit {
 namespace {
-
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 // In order, but nodes of `again` come when they are first read: their operands take less memory until then.
 std::vector<std::size_t> order_of(const Graph& graph, const std::vector<bool>& nodes,
@@ -20,7 +19,7 @@ std::vector<std::size_t> order_of(const Graph& graph, const std::vector<bool>& n
   // The next node that must come before this one; itself when there is none.
   const auto before = [&](std::size_t n) {
     for (const Operand& each : graph.nodes[n].operands) {
-      const int from = each.is_value() ? producers[at(each.value)] : -1;
+      const int from = each.is_value() ? producers[as_index(each.value)] : -1;
       if (from < 0) continue;
       const auto made = static_cast<std::size_t>(from);
       if (nodes[made] && again[made] && !placed[made]) return made;
@@ -57,13 +56,13 @@ SubgraphBuilder::SubgraphBuilder(const Graph& source, Stage stage)
 }
 
 void SubgraphBuilder::take_input(ValueId id, Input as, Type type) {
-  now_[at(id)] = input(source_.values[at(id)].name, std::move(type), std::move(as));
+  now_[as_index(id)] = input(source_.values[as_index(id)].name, std::move(type), std::move(as));
 }
 
 Operand SubgraphBuilder::now(const Operand& operand) const {
   if (!operand.is_value()) return operand;
   if (!has(operand.value)) {
-    throw InternalError("graph " + source_.name + ": " + value_names(source_)[at(operand.value)] +
+    throw InternalError("graph " + source_.name + ": " + value_names(source_)[as_index(operand.value)] +
                         " is asked for in a part that does not have it");
   }
   return Operand::of(now(operand.value));
@@ -75,12 +74,12 @@ void SubgraphBuilder::copy(const Node& node) {
   std::vector<Type> types;
   std::vector<std::string> names;
   for (const ValueId id : node.outputs) {
-    types.push_back(source_.values[at(id)].type);
-    names.push_back(source_.values[at(id)].name);
+    types.push_back(source_.values[as_index(id)].type);
+    names.push_back(source_.values[as_index(id)].name);
   }
   const std::vector<ValueId> results = append(std::move(made), std::move(types), names);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    if (!has(node.outputs[k])) now_[at(node.outputs[k])] = results[k];
+    if (!has(node.outputs[k])) now_[as_index(node.outputs[k])] = results[k];
   }
 }
 
@@ -89,11 +88,11 @@ std::vector<bool> nodes_for(const Graph& graph, std::vector<bool> needed, const 
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     for (const ValueId id : node.outputs) {
-      if (needed[at(id)] && !known[at(id)]) nodes[n] = true;
+      if (needed[as_index(id)] && !known[as_index(id)]) nodes[n] = true;
     }
     if (!nodes[n]) continue;
     for (const Operand& each : node.operands) {
-      if (each.is_value()) needed[at(each.value)] = true;
+      if (each.is_value()) needed[as_index(each.value)] = true;
     }
   }
   return nodes;
@@ -103,7 +102,7 @@ std::vector<bool> read_by(const Graph& graph, const std::vector<bool>& nodes,
                           std::span<const Operand> outputs) {
   std::vector<bool> read(graph.values.size(), false);
   const auto note = [&read](const Operand& each) {
-    if (each.is_value()) read[at(each.value)] = true;
+    if (each.is_value()) read[as_index(each.value)] = true;
   };
   std::for_each(outputs.begin(), outputs.end(), note);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -135,7 +134,7 @@ Subgraph take_subgraph(const Graph& source, Stage stage, std::span<const Subgrap
   for (const SubgraphInput& each : inputs) builder.take_input(each.id, each.as, each.type);
   for (const std::size_t n : order_of(source, nodes, again)) {
     Node node = source.nodes[n];
-    if (again[n] && !node.outputs.empty()) node.origin = source.values[at(node.outputs[0])].name;
+    if (again[n] && !node.outputs.empty()) node.origin = source.values[as_index(node.outputs[0])].name;
     builder.copy(node);
   }
   for (const Operand& each : outputs) builder.graph.outputs.push_back(builder.now(each));

@@ -14,20 +14,20 @@ namespace kiln::jit {
 namespace {
 
 // A pass of a kernel; each becomes a function.
-struct Pass {
+struct NamedPass {
   const FusedKernel* kernel;
   std::size_t number;
   const LoopNest& nest() const { return kernel->lowered->passes[number]; }
 };
-std::vector<Pass> passes_of(const std::vector<FusedKernel>& kernels) {
-  std::vector<Pass> passes;
+std::vector<NamedPass> passes_of(const std::vector<FusedKernel>& kernels) {
+  std::vector<NamedPass> passes;
   for (const FusedKernel& each : kernels) {
     for (std::size_t k = 0; k < each.lowered->passes.size(); ++k) passes.push_back({&each, k});
   }
   return passes;
 }
 
-std::string title(const Pass& pass) {
+std::string title(const NamedPass& pass) {
   const std::size_t count = pass.kernel->lowered->passes.size();
   return pass.nest().name + (count == 1 ? "" : fmt::format(", pass {} of {}", pass.number + 1, count));
 }
@@ -98,7 +98,7 @@ class Functions {
 };
 
 // Puts what marks stand for in their place, and a heading before each function.
-CodeLines annotated(std::string_view text, const std::vector<Pass>& passes, std::string_view comment,
+CodeLines annotated(std::string_view text, const std::vector<NamedPass>& passes, std::string_view comment,
                     const FusedKernel* first, const ValueNames& names) {
   const Functions functions(passes.size());
   CodeLines result;
@@ -145,10 +145,10 @@ CodeLines code_lines(const Graph& fused, Product product, std::optional<Device::
   CodeLines lines;
   for (const Target* const target : targets_of(fused)) {
     if (kind && target->name != kiln::name(*kind)) continue;
-    std::vector<Pass> passes;
+    std::vector<NamedPass> passes;
     std::vector<ScheduledNest> nests;
     LineNames line_names;
-    for (const Pass& pass : passes_of(kernels)) {
+    for (const NamedPass& pass : passes_of(kernels)) {
       if (pass.kernel->target != target) continue;
       passes.push_back(pass);
       nests.push_back({&pass.nest(), &pass.kernel->schedule->nests[pass.number]});

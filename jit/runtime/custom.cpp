@@ -12,6 +12,7 @@
 #include "jit/runtime/interpreted.h"
 #include "jit/runtime/prepared.h"
 #include "tensor/functions.h"
+#include "tensor/integers.h"
 #include "tensor/levels/custom.h"
 
 namespace kiln::jit {
@@ -43,8 +44,6 @@ const CustomOp* as_custom(const Op& op) {
   return op.call == run_forward ? static_cast<const CustomOp*>(&op) : nullptr;
 }
 const CustomOp& custom(const Op& op) { return static_cast<const CustomOp&>(op); }
-
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
 // ---- Sizes of an application ----
 
@@ -176,8 +175,8 @@ class GraphRules final : public levels::CustomRules {
   }
   Tensor saved(const levels::SavedTensors& kept, ValueId id) const {
     const std::size_t arguments = op_->function.argument_count();
-    if (at(id) < arguments) return kept.inputs[at(id)];
-    if (at(id) < op_->function.forward.inputs.size()) return captured_[at(id) - arguments];
+    if (as_index(id) < arguments) return kept.inputs[as_index(id)];
+    if (as_index(id) < op_->function.forward.inputs.size()) return captured_[as_index(id) - arguments];
     const auto& outputs = op_->function.forward.outputs;
     const auto found = std::find(outputs.begin(), outputs.end(), Operand::of(id));
     return kept.outputs[static_cast<std::size_t>(found - outputs.begin())];
@@ -208,7 +207,7 @@ std::vector<Tensor> arguments_for(const CustomFunction& function, Inputs inputs)
 // Throws OpError (Capture) where the program's function gives something of another type than it gave.
 void check_results(const CustomFunction& function, Inputs results, const SymbolValues& sizes) {
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const Type& stated = function.forward.values[at(function.forward.outputs[k].value)].type;
+    const Type& stated = function.forward.values[as_index(function.forward.outputs[k].value)].type;
     const TensorType type = evaluate(stated, sizes);
     if (results[k].type() == type) continue;
     throw OpError(ErrorKind::Capture, function.program_name + " gives a " + to_string(results[k].type()) +
@@ -323,7 +322,7 @@ std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& a
   check_sizes(op, sizes);
   std::vector<TensorType> types;
   for (const Operand& each : forward.outputs)
-    types.push_back(type_with(forward.values[at(each.value)].type, sizes));
+    types.push_back(type_with(forward.values[as_index(each.value)].type, sizes));
   return types;
 }
 
@@ -366,7 +365,7 @@ std::shared_ptr<const Op> interpreted_backward_op(const CustomOp& op, std::span<
   Node node;
   node.op = &interpreted_op();
   const auto take = [&](std::size_t k, std::string_view of) {
-    const Value& result = forward.values[at(forward.outputs[k].value)];
+    const Value& result = forward.values[as_index(forward.outputs[k].value)];
     const std::string name = std::string(of) + std::to_string(k);
     node.operands.push_back(Operand::of(builder.input(name, result.type)));
   };
@@ -405,7 +404,7 @@ Tensors run_kept(const std::shared_ptr<const Op>& op, const SymbolSizes& sizes, 
   for (const Value& each : std::span(backward.values).first(backward.inputs.size()))
     node.operands.push_back(Operand::of(builder.input(each.name, each.type)));
   std::vector<Type> types;
-  for (const Operand& each : backward.outputs) types.push_back(backward.values[at(each.value)].type);
+  for (const Operand& each : backward.outputs) types.push_back(backward.values[as_index(each.value)].type);
   for (const ValueId id : builder.append(std::move(node), types))
     builder.graph.outputs.push_back(Operand::of(id));
   builder.graph.stage = Stage::Functional;
@@ -434,8 +433,8 @@ Tensors vjp(const VjpArgs& args) {
   const Graph& forward = function.forward;
   Tensors given;
   for (const ValueId id : forward.saved) {
-    if (at(id) < forward.inputs.size()) {
-      given.push_back(args.inputs[at(id)]);
+    if (as_index(id) < forward.inputs.size()) {
+      given.push_back(args.inputs[as_index(id)]);
     } else {
       const auto found = std::find(forward.outputs.begin(), forward.outputs.end(), Operand::of(id));
       given.push_back(args.outputs[static_cast<std::size_t>(found - forward.outputs.begin())]);
@@ -470,7 +469,7 @@ Saves saves_of(const CustomFunction& function) {
     for (std::size_t k = 0; k < forward.outputs.size(); ++k) saves.outputs |= bit(k);
   }
   for (const ValueId id : forward.saved) {
-    if (at(id) < forward.inputs.size()) saves.inputs |= bit(at(id));
+    if (as_index(id) < forward.inputs.size()) saves.inputs |= bit(as_index(id));
     for (std::size_t k = 0; k < forward.outputs.size(); ++k) {
       if (forward.outputs[k] == Operand::of(id)) saves.outputs |= bit(k);
     }
@@ -547,7 +546,7 @@ std::string find_fault(const CustomFunction& function) {
     gradients += op && has_gradient(*op, k) ? 1 : 0;
   }
   for (const ValueId id : forward.saved) {
-    const bool given = at(id) < forward.inputs.size();
+    const bool given = as_index(id) < forward.inputs.size();
     const auto& outputs = forward.outputs;
     if (!given && std::find(outputs.begin(), outputs.end(), Operand::of(id)) == outputs.end())
       return "what is saved is an input or a result";
@@ -607,7 +606,7 @@ bool has_gradient(const Op& op, std::size_t output) {
   if (function == nullptr) return true;
   const Graph& forward = function->forward;
   const ValueId id = forward.outputs[output].value;
-  if (!is_differentiable(forward.values[at(id)].type.dtype)) return false;
+  if (!is_differentiable(forward.values[as_index(id)].type.dtype)) return false;
   return std::none_of(forward.nodes.begin(), forward.nodes.end(), [id](const Node& node) {
     return !node.is_constant() && node.op->has(kStopsGradient) && node.outputs[0] == id;
   });

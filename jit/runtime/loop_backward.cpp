@@ -121,7 +121,7 @@ std::vector<std::size_t> gradients_at(const LoopFunction& function, const LoopBa
 
 // ---- The op ----
 
-std::vector<TensorType> infer(std::span<const TensorType> inputs, const Attrs& attrs) {
+std::vector<TensorType> infer_gradients(std::span<const TensorType> inputs, const Attrs& attrs) {
   std::vector<TensorType> types;
   for (const std::size_t i : as_backward(*attrs.op()).backward.gradients)
     types.push_back({inputs[i].dtype, inputs[i].device, inputs[i].sizes, false});
@@ -160,7 +160,7 @@ Tensors chosen(const LoopBackward& backward, const Tensors& by_input) {
 }
 
 // What the tape sees: the ops of the loop, which are differentiated as those of a program.
-Tensors run_by_steps(const Op& op, Inputs inputs, const Attrs&) {
+Tensors gradients_by_steps(const Op& op, Inputs inputs, const Attrs&) {
   const LoopBackwardOp& own = as_backward(op);
   const LoopBackward& backward = own.backward;
   const LoopFunction& function = *loop_function(*backward.loop);
@@ -202,7 +202,7 @@ Tensors run_backward(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (forward.kept == nullptr) refuse("a loop is left where it has no derivative");
   const std::optional<Tensors> gradients = own.flow->backward(
       *forward.kept, cotangents_at(function, own, exit, inputs), sums_of(own.backward, inputs));
-  return gradients ? chosen(own.backward, *gradients) : run_by_steps(op, inputs, attrs);
+  return gradients ? chosen(own.backward, *gradients) : gradients_by_steps(op, inputs, attrs);
 }
 
 // Flows are differentiated once for each choice of inputs.
@@ -253,8 +253,8 @@ std::shared_ptr<const Op> make_loop_backward(LoopBackward backward) {
          .family = "loop",
          .documentation = "The way back through a loop of the program.",
          .example = "",
-         .infer = infer,
-         .decompose = run_by_steps,
+         .infer = infer_gradients,
+         .decompose = gradients_by_steps,
          .call = run_backward,
          .vjp = Rule<VjpFn>::none(kComposite),
          .jvp = Rule<JvpFn>::none("the interpreter differentiates it by iterations"),

@@ -8,6 +8,7 @@
 #include "jit/graph/custom.h"
 #include "jit/graph/lifetimes.h"
 #include "jit/runtime/program_order.h"
+#include "tensor/integers.h"
 
 namespace kiln::jit {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using Instruction = Program::Instruction;
 using Kind = Instruction::Kind;
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 std::uint32_t narrow(std::size_t n) { return static_cast<std::uint32_t>(n); }
 Range range(std::size_t begin, std::size_t end) { return {narrow(begin), narrow(end)}; }
 
@@ -90,10 +90,10 @@ class Maker {
     program_.takes_arguments = takes_arguments;
     program_.frame_size = narrow(graph.values.size());
     program_.buffers.resize(graph.values.size());
-    for (ValueId id = 0; at(id) < graph.values.size(); ++id) {
-      sources_[at(id)] = {Table::Frame, narrow(at(id))};
+    for (ValueId id = 0; as_index(id) < graph.values.size(); ++id) {
+      sources_[as_index(id)] = {Table::Frame, narrow(as_index(id))};
       program_.buffer_of.push_back(lifetimes_.shown(id));
-      program_.buffers[at(id)].leaves = lifetimes_.last_read(id) == Lifetimes::kAfterNodes;
+      program_.buffers[as_index(id)].leaves = lifetimes_.last_read(id) == Lifetimes::kAfterNodes;
     }
   }
 
@@ -117,7 +117,7 @@ class Maker {
   }
 
  private:
-  bool is_exposed(ValueId id) const { return exposed_[at(id)]; }
+  bool is_exposed(ValueId id) const { return exposed_[as_index(id)]; }
   int when(std::size_t turn) const { return turn < order_.launch ? static_cast<int>(turn) : kInLaunch; }
 
   // Adds it after all others, which it is the last of to read or make its buffers.
@@ -125,7 +125,7 @@ class Maker {
     const std::uint32_t place = narrow(program_.instructions.size());
     for (const std::uint32_t id : program_.of(instruction.results)) {
       if (id >= program_.buffer_of.size()) continue;
-      Program::Buffer& buffer = program_.buffers[at(program_.buffer_of[id])];
+      Program::Buffer& buffer = program_.buffers[as_index(program_.buffer_of[id])];
       if (program_.buffer_of[id] == static_cast<ValueId>(id)) {
         buffer.is_ours = true;
         buffer.made = place;
@@ -134,7 +134,8 @@ class Maker {
     }
     if (instruction.node != nullptr) {
       for (const Operand& each : instruction.node->operands) {
-        if (each.is_value()) program_.buffers[at(program_.buffer_of[at(each.value)])].dies = place;
+        if (each.is_value())
+          program_.buffers[as_index(program_.buffer_of[as_index(each.value)])].dies = place;
       }
     }
     program_.instructions.push_back(instruction);
@@ -146,7 +147,7 @@ class Maker {
   }
   Range values(const std::vector<ValueId>& ids) {
     const std::size_t begin = program_.values.size();
-    for (const ValueId id : ids) program_.values.push_back(narrow(at(id)));
+    for (const ValueId id : ids) program_.values.push_back(narrow(as_index(id)));
     return range(begin, program_.values.size());
   }
   std::uint32_t application(const Op& op, const std::vector<Attr>& attrs) {
@@ -214,7 +215,7 @@ class Maker {
     add(instruction);
   }
   Source operand(const Node& node, const Operand& operand, std::vector<ValueId>& numbers) {
-    if (operand.is_value()) return sources_[at(operand.value)];
+    if (operand.is_value()) return sources_[as_index(operand.value)];
     const Source source = prebuilt({operand, {}});
     if (!operand.is_number() || !may_share_operand(node) || !is_exposed(node.outputs[0])) return source;
     numbers.push_back(static_cast<ValueId>(program_.frame_size++));
@@ -224,7 +225,7 @@ class Maker {
   void constant(const Node& node) {
     const ValueId id = node.outputs[0];
     const Source source = prebuilt({{}, node.constant});
-    sources_[at(id)] = is_exposed(id) ? fresh(Kind::NewConstant, node, source, id) : source;
+    sources_[as_index(id)] = is_exposed(id) ? fresh(Kind::NewConstant, node, source, id) : source;
   }
   Source fresh(Kind kind, const Node& node, Source of, ValueId id) {
     Instruction instruction;
@@ -233,13 +234,13 @@ class Maker {
     instruction.operands = operands({of});
     instruction.results = values({id});
     add(instruction);
-    return {Table::Frame, narrow(at(id))};
+    return {Table::Frame, narrow(as_index(id))};
   }
 
   // What this node reads for the last time, and those of its results that nobody reads.
   Range last_read(const Node& node, std::size_t turn, std::vector<ValueId> ended) {
     const auto ends = [&](ValueId id) {
-      if (sources_[at(id)].table == Table::Frame && std::ranges::find(ended, id) == ended.end())
+      if (sources_[as_index(id)].table == Table::Frame && std::ranges::find(ended, id) == ended.end())
         ended.push_back(id);
     };
     for (const Operand& each : node.operands) {
@@ -260,7 +261,7 @@ class Maker {
     const Node& node = *instruction.node;
     const std::size_t begin = program_.over.size();
     if (node.writes() && graph_.is_functional()) {
-      const Source first = sources_[at(node.operands[0].value)];
+      const Source first = sources_[as_index(node.operands[0].value)];
       if (first.table == Table::Frame) program_.over.push_back(first);
     } else if (instruction.kernel != nullptr) {
       std::vector<bool> taken(node.operands.size(), false);
@@ -269,25 +270,25 @@ class Maker {
     return range(begin, program_.over.size());
   }
   std::optional<Source> over(const Node& node, std::size_t turn, ValueId result, std::vector<bool>& taken) {
-    const ValueId input = order_.over[at(result)];
+    const ValueId input = order_.over[as_index(result)];
     std::size_t k = 0;
     while (k < taken.size() && (taken[k] || !ends_alike(node.operands[k], turn, result))) ++k;
-    if (input != Operand::kAbsent) return sources_[at(input)];
+    if (input != Operand::kAbsent) return sources_[as_index(input)];
     if (k == taken.size()) return std::nullopt;
     taken[k] = true;
-    return sources_[at(node.operands[k].value)];
+    return sources_[as_index(node.operands[k].value)];
   }
   bool ends_alike(const Operand& operand, std::size_t turn, ValueId result) const {
-    return operand.is_value() && sources_[at(operand.value)].table == Table::Frame &&
+    return operand.is_value() && sources_[as_index(operand.value)].table == Table::Frame &&
            lifetimes_.ends_with(operand.value, when(turn)) &&
-           graph_.values[at(operand.value)].type == graph_.values[at(result)].type;
+           graph_.values[as_index(operand.value)].type == graph_.values[as_index(result)].type;
   }
 
   // ---- After the nodes ----
 
   Source target(const Effect& effect) const {
-    if (effect.member < 0) return sources_[at(effect.input)];
-    const Input& input = graph_.inputs[at(effect.input)];
+    if (effect.member < 0) return sources_[as_index(effect.input)];
+    const Input& input = graph_.inputs[as_index(effect.input)];
     const int argument = input.members[static_cast<std::size_t>(effect.member)];
     return {Table::Argument, static_cast<std::uint32_t>(argument)};
   }
@@ -298,11 +299,11 @@ class Maker {
     made.kind = effect.kind;
     made.effect = &effect;
     made.target = target(effect);
-    made.value = effect.kind == Effect::Kind::Set ? now(effect.value) : sources_[at(effect.value)];
+    made.value = effect.kind == Effect::Kind::Set ? now(effect.value) : sources_[as_index(effect.value)];
     // What is put into a part of an argument is not that part: it lies where it was made, too.
     const ValueId part = -2 - static_cast<ValueId>(program_.effects.size());  // stands for no value
     made.became = became(graph_.is_input(effect.input) ? effect.value : part);
-    made.may_be_over = order_.over[at(effect.value)] == effect.input;
+    made.may_be_over = order_.over[as_index(effect.value)] == effect.input;
     if (effect.kind == Effect::Kind::Layout) {
       made.layout = effect.layout;
       made.attrs = application(*effect.layout, effect.attrs);
@@ -321,12 +322,12 @@ class Maker {
   Source now(ValueId id) {
     const auto found = became_.find(id);
     if (found != became_.end()) return {Table::Became, found->second};
-    const int place = producers_[at(id)];
-    if (place < 0 || became_.empty()) return sources_[at(id)];
+    const int place = producers_[as_index(id)];
+    if (place < 0 || became_.empty()) return sources_[as_index(id)];
     const Node& node = graph_.nodes[static_cast<std::size_t>(place)];
-    if (!node.is_view()) return sources_[at(id)];
+    if (!node.is_view()) return sources_[as_index(id)];
     const Source source = now(node.operands[0].value);
-    if (source.table != Table::Became) return sources_[at(id)];
+    if (source.table != Table::Became) return sources_[as_index(id)];
     Program::ViewInstruction view{node.op, application(*node.op, node.attrs), source.index, {}};
     for (const ValueId each : node.outputs) {
       view.results.push_back(became_.contains(each) ? -1 : static_cast<std::int32_t>(became(each)));

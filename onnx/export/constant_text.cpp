@@ -13,7 +13,7 @@ using jit::HostObject;
 using jit::HostTuple;
 using jit::HostValue;
 
-constexpr int kDeepest = 64;  // tuples within each other
+constexpr int kDeepestList = 64;  // tuples within each other
 
 std::string exact(double value) {
   char text[64];
@@ -43,9 +43,9 @@ struct Text {
   }
 };
 
-class Reader {
+class TextReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit TextReader(std::string_view text) : text_(text) {}
 
   HostValue all() {
     HostValue value = next(0);
@@ -86,7 +86,7 @@ class Reader {
   }
   HostTuple tuple(int depth) {
     const auto count = number<std::size_t>(':');
-    if (count > text_.size() || depth > kDeepest) refuse();  // each item has a character at least
+    if (count > text_.size() || depth > kDeepestList) refuse();  // each item has a character at least
     HostTuple value;
     for (std::size_t i = 0; i < count; ++i) value.items.push_back(next(depth + 1));
     return value;
@@ -118,6 +118,6 @@ class Reader {
 }  // namespace
 
 std::string constant_text(const HostValue& value) { return std::visit(Text(), value); }
-HostValue read_constant(std::string_view text) { return Reader(text).all(); }
+HostValue read_constant(std::string_view text) { return TextReader(text).all(); }
 
 }  // namespace kiln::onnx

@@ -2,6 +2,7 @@
 
 #include "onnx/export/python_op.h"
 #include "onnx/export/scope.h"
+#include "tensor/integers.h"
 
 namespace kiln::onnx {
 namespace {
@@ -11,27 +12,25 @@ using jit::Graph;
 using jit::Node;
 using jit::ValueId;
 
-std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
-
 // What the graph reads: by value.
 std::vector<bool> read_values(const Graph& graph) {
   std::vector<bool> read(graph.values.size());
   const auto see = [&read](const jit::Operand& each) {
-    if (each.is_value()) read[at(each.value)] = true;
+    if (each.is_value()) read[as_index(each.value)] = true;
   };
   for (const Node& node : graph.nodes) {
     for (const jit::Operand& each : node.operands) see(each);
   }
   for (const jit::Operand& each : graph.outputs) see(each);
   for (const jit::Effect& each : graph.effects) {
-    if (each.value >= 0) read[at(each.value)] = true;
+    if (each.value >= 0) read[as_index(each.value)] = true;
   }
   return read;
 }
 
 // The name by which nodes of a derivative know this one.
 std::string origin_of(const Graph& graph, const Node& node) {
-  return jit::value_names(graph)[at(node.outputs[0])].substr(1);
+  return jit::value_names(graph)[as_index(node.outputs[0])].substr(1);
 }
 
 // The node of the application's derivative; null where the graph has none.
@@ -64,7 +63,7 @@ std::vector<bool> needed(const Graph& graph, const CustomFunction& function, con
   std::vector<bool> needs(function.argument_count(), false);
   std::size_t next = 0;
   for (const std::size_t i : jit::custom_function(*backward.op)->gradients_of)
-    needs[i] = read[at(backward.outputs[next++])];
+    needs[i] = read[as_index(backward.outputs[next++])];
   return needs;
 }
 
@@ -89,7 +88,7 @@ PythonOpUse use_of(const Graph& graph, const CustomFunction& function, const Nod
 }
 
 OnnxValue result(Scope& scope, const Graph& graph, ValueId id, std::string like) {
-  const jit::Value& value = graph.values[at(id)];
+  const jit::Value& value = graph.values[as_index(id)];
   return {scope.fresh(value.name.empty() ? like : value.name), value.type.dtype};
 }
 
@@ -129,7 +128,7 @@ OnnxValues write_application(Scope& scope, const CustomFunction& function, const
   made.name = scope.fresh(function.program_call->qualified_name);
   scope.add(std::move(made));
   while (given.size() < node.outputs.size())
-    given.push_back({"", graph.values[at(node.outputs[given.size()])].type.dtype});
+    given.push_back({"", graph.values[as_index(node.outputs[given.size()])].type.dtype});
   return given;
 }
 

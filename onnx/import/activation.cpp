@@ -130,7 +130,7 @@ Values swiglu(Call& call) {
   return swiglu_parts(halves[0], halves[1], call.real("alpha", 1));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kActivationOperators[] = {
     {"BiasGelu", bias_gelu, "com.microsoft"},
     {"Celu", celu},
     {"Elu", elu},
@@ -159,6 +159,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> activation_operators() { return kOperators; }
+std::span<const Operator> activation_operators() { return kActivationOperators; }
 
 }  // namespace kiln::onnx

@@ -178,7 +178,7 @@ Values rotary(Call& call) {
   return {given.rank() == 4 ? ops::transpose(joined, 1, 2) : ops::reshape(joined, given.sizes())};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kAttentionOperators[] = {
     {"Attention", attention},
     {"FlexAttention", flex_attention, "ai.onnx.preview"},
     {"RotaryEmbedding", rotary},
@@ -186,6 +186,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> attention_operators() { return kOperators; }
+std::span<const Operator> attention_operators() { return kAttentionOperators; }
 
 }  // namespace kiln::onnx

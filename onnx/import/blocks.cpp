@@ -70,10 +70,10 @@ Values columns_to_image(Call& call) {
   return {made};
 }
 
-constexpr Operator kOperators[] = {{"Col2Im", columns_to_image}};
+constexpr Operator kBlocksOperators[] = {{"Col2Im", columns_to_image}};
 
 }  // namespace
 
-std::span<const Operator> block_operators() { return kOperators; }
+std::span<const Operator> block_operators() { return kBlocksOperators; }
 
 }  // namespace kiln::onnx

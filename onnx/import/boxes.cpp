@@ -201,13 +201,13 @@ Values roi_align(Call& call) {
   return {ops::to(ops::where(ops::reshape(has_some, Dims{-1, 1, 1, 1}), best, scalar(0, dtype)), x.dtype())};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kBoxesOperators[] = {
     {"NonMaxSuppression", non_max_suppression},
     {"RoiAlign", roi_align},
 };
 
 }  // namespace
 
-std::span<const Operator> box_operators() { return kOperators; }
+std::span<const Operator> box_operators() { return kBoxesOperators; }
 
 }  // namespace kiln::onnx

@@ -188,7 +188,7 @@ Values quantized_convolution(Call& call) {
   return {ops::to(ops::clamp(whole, is_signed ? -128 : 0, is_signed ? 127 : 255), dtype)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kConvolutionOperators[] = {
     {"Conv", convolution},
     {"ConvInteger", convolution_integer},
     {"ConvTranspose", transposed_convolution},
@@ -197,6 +197,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> convolution_operators() { return kOperators; }
+std::span<const Operator> convolution_operators() { return kConvolutionOperators; }
 
 }  // namespace kiln::onnx

@@ -138,7 +138,7 @@ Values center_crop_pad(Call& call) {
   return {apply("constant_pad", {x}, {{"pad", pads}})};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kCreateOperators[] = {
     {"CenterCropPad", center_crop_pad},
     {"Constant", constant},
     {"ConstantOfShape", constant_of_shape},
@@ -150,6 +150,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> create_operators() { return kOperators; }
+std::span<const Operator> create_operators() { return kCreateOperators; }
 
 }  // namespace kiln::onnx

@@ -136,7 +136,7 @@ Values is_infinite(Call& call) {
   return {found};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kElementwiseOperators[] = {
     {"Abs", unary<ops::abs>},
     {"Acos", unary<ops::acos>},
     {"Acosh", unary<ops::acosh>},
@@ -182,6 +182,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> elementwise_operators() { return kOperators; }
+std::span<const Operator> elementwise_operators() { return kElementwiseOperators; }
 
 }  // namespace kiln::onnx

@@ -168,7 +168,7 @@ Values linear_classifier(Call& call) {
   return {ops::index_select(labels, 0, best), scores};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kFeaturesOperators[] = {
     {"ArrayFeatureExtractor", array_feature_extractor, kDomain},
     {"Binarizer", binarizer, kDomain},
     {"FeatureVectorizer", feature_vectorizer, kDomain},
@@ -183,6 +183,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> feature_operators() { return kOperators; }
+std::span<const Operator> feature_operators() { return kFeaturesOperators; }
 
 }  // namespace kiln::onnx

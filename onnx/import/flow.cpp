@@ -104,7 +104,7 @@ Values scan(Call& call) {
   return carried;
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kFlowOperators[] = {
     {"If", branch},
     {"Loop", loop},
     {"Scan", scan},
@@ -112,6 +112,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> flow_operators() { return kOperators; }
+std::span<const Operator> flow_operators() { return kFlowOperators; }
 
 }  // namespace kiln::onnx

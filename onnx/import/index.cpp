@@ -134,7 +134,7 @@ Values tensor_scatter(Call& call) {
   return {ops::scatter(cache, axis, ops::contiguous(ops::expand(index, update.sizes())), update)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kIndexOperators[] = {
     {"Gather", gather},
     {"GatherElements", gather_elements},
     {"GatherND", gather_nd},
@@ -147,6 +147,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> index_operators() { return kOperators; }
+std::span<const Operator> index_operators() { return kIndexOperators; }
 
 }  // namespace kiln::onnx

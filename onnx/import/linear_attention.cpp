@@ -82,13 +82,13 @@ Values linear_attention(Call& call) {
   return {ops::to(ops::stack(results, 1), call.x(0).dtype()), ops::to(state, state_dtype)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kLinearAttentionOperators[] = {
     {"CausalConvWithState", causal_convolution},
     {"LinearAttention", linear_attention},
 };
 
 }  // namespace
 
-std::span<const Operator> linear_attention_operators() { return kOperators; }
+std::span<const Operator> linear_attention_operators() { return kLinearAttentionOperators; }
 
 }  // namespace kiln::onnx

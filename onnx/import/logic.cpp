@@ -16,7 +16,7 @@ Values unary(Call& call) {
 
 Values where(Call& call) { return {ops::where(call.x(0), call.x(1), call.x(2))}; }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kLogicOperators[] = {
     {"And", binary<ops::logical_and>},
     {"BitwiseAnd", binary<ops::bitwise_and>},
     {"BitwiseNot", unary<ops::bitwise_not>},
@@ -35,6 +35,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> logic_operators() { return kOperators; }
+std::span<const Operator> logic_operators() { return kLogicOperators; }
 
 }  // namespace kiln::onnx

@@ -35,13 +35,13 @@ Values softmax_cross_entropy(Call& call) {
   return {class_loss(call, logs, call.x(1), call.maybe(2)), logs};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kLossOperators[] = {
     {"NegativeLogLikelihoodLoss", negative_log_likelihood},
     {"SoftmaxCrossEntropyLoss", softmax_cross_entropy},
 };
 
 }  // namespace
 
-std::span<const Operator> loss_operators() { return kOperators; }
+std::span<const Operator> loss_operators() { return kLossOperators; }
 
 }  // namespace kiln::onnx

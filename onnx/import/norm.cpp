@@ -141,7 +141,7 @@ Values local_response_norm(Call& call) {
           ops::pow(sums * (alpha / static_cast<double>(size)) + call.real("bias", 1), Tensor::number(beta))};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kNormOperators[] = {
     {"BatchNormalization", batch_norm},
     {"GroupNormalization", group_norm},
     {"InstanceNormalization", instance_norm},
@@ -156,6 +156,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> norm_operators() { return kOperators; }
+std::span<const Operator> norm_operators() { return kNormOperators; }
 
 }  // namespace kiln::onnx

@@ -53,7 +53,7 @@ Values unique(Call& call) {
           ops::index_select(rank, 0, inverse), ops::index_select(found[2], 0, order)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kOrderOperators[] = {
     {"Compress", compress},
     {"NonZero", nonzero},
     {"TopK", top_k},
@@ -62,6 +62,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> order_operators() { return kOperators; }
+std::span<const Operator> order_operators() { return kOrderOperators; }
 
 }  // namespace kiln::onnx

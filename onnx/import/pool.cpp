@@ -190,7 +190,7 @@ Values max_unpool(Call& call) {
   return {ops::reshape(ops::scatter(empty, 0, numbers, ops::reshape(x, Dims{x.numel()})), given)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kPoolOperators[] = {
     {"AveragePool", average_pool}, {"GlobalAveragePool", global_average},
     {"GlobalLpPool", global_norm}, {"GlobalMaxPool", global_max},
     {"LpPool", norm_pool},         {"MaxPool", max_pool},
@@ -199,6 +199,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> pool_operators() { return kOperators; }
+std::span<const Operator> pool_operators() { return kPoolOperators; }
 
 }  // namespace kiln::onnx

@@ -48,13 +48,13 @@ Values matmul_integer(Call& call) {
   return {ops::to(ops::matmul(shifted(0, true), shifted(1, false)), DType::I32)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kProductOperators[] = {
     {"Det", determinant}, {"Einsum", einsum}, {"FusedMatMul", fused_matmul, "com.microsoft"},
     {"Gemm", gemm},       {"MatMul", matmul}, {"MatMulInteger", matmul_integer},
 };
 
 }  // namespace
 
-std::span<const Operator> product_operators() { return kOperators; }
+std::span<const Operator> product_operators() { return kProductOperators; }
 
 }  // namespace kiln::onnx

@@ -97,7 +97,7 @@ Values quantized_matmul(Call& call) {
   return {ops::to(ops::clamp(whole, bounds.low, bounds.high), zero.dtype())};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kQuantizeOperators[] = {
     {"DequantizeLinear", dequantize},
     {"DynamicQuantizeLinear", dynamic_quantize},
     {"QLinearMatMul", quantized_matmul},
@@ -115,6 +115,6 @@ DynamicQuantized dynamically_quantized(const Tensor& x) {
   return {quantized(x, scale, zero, DType::U8), scale, zero};
 }
 
-std::span<const Operator> quantize_operators() { return kOperators; }
+std::span<const Operator> quantize_operators() { return kQuantizeOperators; }
 
 }  // namespace kiln::onnx

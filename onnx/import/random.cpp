@@ -73,7 +73,7 @@ Values words_of_draw(Call& call) {
   return {ops::reshape(ops::stack(halves, 1), Dims{pairs * Dim(2)})};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kRandomOperators[] = {
     {"Bernoulli", bernoulli},
     {"Dropout", dropout},
     {"Multinomial", multinomial},
@@ -86,6 +86,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> random_operators() { return kOperators; }
+std::span<const Operator> random_operators() { return kRandomOperators; }
 
 }  // namespace kiln::onnx

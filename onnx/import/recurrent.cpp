@@ -236,7 +236,7 @@ Values quantized_lstm(Call& call) {
   return recurrent(call, lstm_step, 4, usual, true, quantized);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kRecurrentOperators[] = {
     {"DynamicQuantizeLSTM", quantized_lstm, "com.microsoft"},
     {"GRU", gru},
     {"LSTM", lstm},
@@ -245,6 +245,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> recurrent_operators() { return kOperators; }
+std::span<const Operator> recurrent_operators() { return kRecurrentOperators; }
 
 }  // namespace kiln::onnx

@@ -137,7 +137,7 @@ Values running(Call& call, bool is_sum) {
 Values running_sum(Call& call) { return running(call, true); }
 Values running_product(Call& call) { return running(call, false); }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kReduceOperators[] = {
     {"ArgMax", place_of_extremum<true>},
     {"ArgMin", place_of_extremum<false>},
     {"CumProd", running_product},
@@ -156,6 +156,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> reduce_operators() { return kOperators; }
+std::span<const Operator> reduce_operators() { return kReduceOperators; }
 
 }  // namespace kiln::onnx

@@ -196,13 +196,13 @@ Values resize(Call& call) {
   return {ops::to(result, x.dtype())};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kResizeOperators[] = {
     {"Resize", resize},
     {"Upsample", resize},
 };
 
 }  // namespace
 
-std::span<const Operator> resize_operators() { return kOperators; }
+std::span<const Operator> resize_operators() { return kResizeOperators; }
 
 }  // namespace kiln::onnx

@@ -180,7 +180,7 @@ Values deform_conv(Call& call) {
   return {made + ops::reshape(call.x(3), one_each)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kSampleOperators[] = {
     {"AffineGrid", affine_grid},
     {"DeformConv", deform_conv},
     {"GridSample", grid_sample},
@@ -188,6 +188,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> sample_operators() { return kOperators; }
+std::span<const Operator> sample_operators() { return kSampleOperators; }
 
 }  // namespace kiln::onnx

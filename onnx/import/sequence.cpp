@@ -43,7 +43,7 @@ Values erase(Call& call) {
   return {Value::sequence(std::move(items))};
 }
 
-Values concat(Call& call) {
+Values concat_sequence(Call& call) {
   std::vector<Tensor> parts;
   for (const Value& each : call.items(0)) {
     if (!each.tensor) call.refuse("joins what is no tensor");
@@ -55,7 +55,7 @@ Values concat(Call& call) {
   return {is_new ? ops::stack(parts, axis) : ops::cat(parts, axis)};
 }
 
-Values split(Call& call) {
+Values split_to_sequence(Call& call) {
   const Tensor x = call.x(0);
   const int axis = call.axis(call.integer("axis", 0), x.rank());
   const std::int64_t size = x.size(axis).fixed();
@@ -110,15 +110,23 @@ Values get_element(Call& call) {
   return {call.inputs[0]};
 }
 
-constexpr Operator kOperators[] = {
-    {"ConcatFromSequence", concat},      {"Optional", optional},   {"OptionalGetElement", get_element},
-    {"OptionalHasElement", has_element}, {"SequenceAt", item},     {"SequenceConstruct", construct},
-    {"SequenceEmpty", empty_sequence},   {"SequenceErase", erase}, {"SequenceInsert", insert},
-    {"SequenceLength", length},          {"SequenceMap", map},     {"SplitToSequence", split},
+constexpr Operator kSequenceOperators[] = {
+    {"ConcatFromSequence", concat_sequence},
+    {"Optional", optional},
+    {"OptionalGetElement", get_element},
+    {"OptionalHasElement", has_element},
+    {"SequenceAt", item},
+    {"SequenceConstruct", construct},
+    {"SequenceEmpty", empty_sequence},
+    {"SequenceErase", erase},
+    {"SequenceInsert", insert},
+    {"SequenceLength", length},
+    {"SequenceMap", map},
+    {"SplitToSequence", split_to_sequence},
 };
 
 }  // namespace
 
-std::span<const Operator> sequence_operators() { return kOperators; }
+std::span<const Operator> sequence_operators() { return kSequenceOperators; }
 
 }  // namespace kiln::onnx

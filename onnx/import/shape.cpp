@@ -194,7 +194,7 @@ Values triangle(Call& call) {
   return {call.integer("upper", 1) != 0 ? ops::triu(x, diagonal) : ops::tril(x, diagonal)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kShapeOperators[] = {
     {"Concat", concat},
     {"DepthToSpace", depth_to_space},
     {"Expand", expand},
@@ -214,6 +214,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> shape_operators() { return kOperators; }
+std::span<const Operator> shape_operators() { return kShapeOperators; }
 
 }  // namespace kiln::onnx

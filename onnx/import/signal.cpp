@@ -133,7 +133,7 @@ Values mel_weights(Call& call) {
   return {ops::to(ops::reshape(real_numbers(weights), Dims{frequencies, bins}), dtype)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kSignalOperators[] = {
     {"BlackmanWindow", blackman},     {"DFT", fourier},
     {"HammingWindow", hamming},       {"HannWindow", hann},
     {"MelWeightMatrix", mel_weights}, {"STFT", short_time_fourier},
@@ -141,6 +141,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> signal_operators() { return kOperators; }
+std::span<const Operator> signal_operators() { return kSignalOperators; }
 
 }  // namespace kiln::onnx

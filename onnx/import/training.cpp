@@ -79,7 +79,7 @@ Values momentum(Call& call) {
   return by_group(after, 2);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kTrainingOperators[] = {
     {"Adagrad", adagrad, "ai.onnx.preview.training"},
     {"Adam", adam, "ai.onnx.preview.training"},
     {"Momentum", momentum, "ai.onnx.preview.training"},
@@ -87,6 +87,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> training_operators() { return kOperators; }
+std::span<const Operator> training_operators() { return kTrainingOperators; }
 
 }  // namespace kiln::onnx

@@ -365,7 +365,7 @@ Values tree_classifier(Call& call) {
           finished(call, call.word("post_transform", "NONE"), made.scores)};
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kTreesOperators[] = {
     {"TreeEnsemble", tree_ensemble, kDomain},
     {"TreeEnsembleClassifier", tree_classifier, kDomain},
     {"TreeEnsembleRegressor", tree_regressor, kDomain},
@@ -373,6 +373,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> tree_operators() { return kOperators; }
+std::span<const Operator> tree_operators() { return kTreesOperators; }
 
 }  // namespace kiln::onnx

@@ -114,7 +114,7 @@ void apropos(Session& session, std::string_view word) {
   if (!described.empty()) session.write(aligned(described, session.color()));
 }
 
-constexpr std::array<Command, 4> kCommands{{
+constexpr std::array<Command, 4> kAskingCommands{{
     {"help", "[topic]", "Asking", "this overview, or the page of a command, a topic or a name",
      "kiln> :help tensors\nkiln> :help time\nkiln> :help relu\n", help,
      no_function("`doc(name)` gives the page of a name or a command")},
@@ -132,6 +132,6 @@ constexpr std::array<Command, 4> kCommands{{
 
 }  // namespace
 
-std::span<const Command> asking_commands() { return kCommands; }
+std::span<const Command> asking_commands() { return kAskingCommands; }
 
 }  // namespace kiln::repl

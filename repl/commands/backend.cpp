@@ -47,7 +47,7 @@ void backend(Session& session, std::string_view argument) {
   interp::host::choose_backend(session.interpreter(), argument);
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kBackendCommands{{
     {"backend", "[name]", "Compiling", "how compiled functions run, and what compiles for which device",
      "The choice is about functions that become hot from then on; `jit(f, backend=…)` chooses for one "
      "function,\n"
@@ -58,6 +58,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> backend_commands() { return kCommands; }
+std::span<const Command> backend_commands() { return kBackendCommands; }
 
 }  // namespace kiln::repl

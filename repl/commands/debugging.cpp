@@ -16,7 +16,7 @@ void debug(Session& session, std::string_view text) {
   session.debugger()->take(session, text);
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kDebuggingCommands{{
     {"debug", "[up | down | 2 | e | q]", "Running", "look into the calls of the last error",
      "The calls with their lines, the innermost first, and the variables of the one marked with *. `up` and\n"
      "`down` go to another one, and anything else runs there: its variables can be read, what it assigns is\n"
@@ -29,6 +29,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> debugging_commands() { return kCommands; }
+std::span<const Command> debugging_commands() { return kDebuggingCommands; }
 
 }  // namespace kiln::repl

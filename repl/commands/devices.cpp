@@ -55,7 +55,7 @@ void show_devices(Session& session, std::string_view argument) {
   write_library(session, cuda::nccl());
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kDevicesCommands{{
     {"devices", "", "Looking", "which devices there are, and what of CUDA was found where",
      "For each library of CUDA it tells the version, the file, and what led there: one of the\n"
      "variables KILN_CUDA_DRIVER, KILN_NVRTC, KILN_CUBLASLT and KILN_NCCL, the system, a toolkit,\n"
@@ -65,6 +65,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> device_commands() { return kCommands; }
+std::span<const Command> device_commands() { return kDevicesCommands; }
 
 }  // namespace kiln::repl

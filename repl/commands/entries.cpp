@@ -130,7 +130,7 @@ void hot(Session& session, std::string_view text) {
   }
 }
 
-constexpr std::array<Command, 5> kCommands{{
+constexpr std::array<Command, 5> kEntriesCommands{{
     {"guards", "f | f(x)", "Compiling", "what was assumed: of compiled entries, or of one call",
      "kiln> fn f(x) = x.cos() * 2\nkiln> :guards f(ones(3))\n", guards, in_programs("graph(f, x).guards")},
     {"entries", "[f]", "Compiling", "compiled entries with their guards, and how often each was used",
@@ -150,6 +150,6 @@ constexpr std::array<Command, 5> kCommands{{
 
 }  // namespace
 
-std::span<const Command> entry_commands() { return kCommands; }
+std::span<const Command> entry_commands() { return kEntriesCommands; }
 
 }  // namespace kiln::repl

@@ -87,7 +87,7 @@ void show(Session& session, std::string_view argument) {
   show_entry(session, entry);
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kEntryLogCommands{{
     {"show", "[n]", "Session", "entry n again: text, value and time; without n the last entries",
      "The value of entry 18 is `_18`, for as long as `:help values` says.\n\n"
      "kiln> x = 6\nkiln> x * 7\nkiln> :show 2\nkiln> :show\n",
@@ -96,6 +96,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> log_commands() { return kCommands; }
+std::span<const Command> log_commands() { return kEntryLogCommands; }
 
 }  // namespace kiln::repl

@@ -14,7 +14,7 @@ void explain(Session& session, std::string_view argument) {
   session.write(explanation(code, session.color()));
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kExplainingCommands{{
     {"explain", "[code or kind]", "Asking", "what an error means, with a wrong and a right example",
      "Each kind of mistake has a code that stays. At a terminal it stands behind the message; `err.code` has "
      "it\n"
@@ -27,6 +27,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> explaining_commands() { return kCommands; }
+std::span<const Command> explaining_commands() { return kExplainingCommands; }
 
 }  // namespace kiln::repl

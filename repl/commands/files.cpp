@@ -132,7 +132,7 @@ void edit(Session& session, std::string_view argument) {
   session.eval_text(after);
 }
 
-constexpr std::array<Command, 4> kCommands{{
+constexpr std::array<Command, 4> kFilesCommands{{
     {"load",
      "file",
      "Files",
@@ -166,6 +166,6 @@ constexpr std::array<Command, 4> kCommands{{
 
 }  // namespace
 
-std::span<const Command> file_commands() { return kCommands; }
+std::span<const Command> file_commands() { return kFilesCommands; }
 
 }  // namespace kiln::repl

@@ -72,7 +72,7 @@ void check(Session& session, std::string_view text) {
                             interp::differences_found(), interp::differences_found() == 1 ? "" : "s"));
 }
 
-constexpr std::array<Command, 2> kCommands{{
+constexpr std::array<Command, 2> kKernelsCommands{{
     {"kernels", "f(x)", "Compiling",
      "what each kernel of a call costs: bytes, flops, time, share of the roofline",
      "The call runs once, and then each of its kernels and library calls again, alone; where an argument "
@@ -96,6 +96,6 @@ constexpr std::array<Command, 2> kCommands{{
 
 }  // namespace
 
-std::span<const Command> kernel_commands() { return kCommands; }
+std::span<const Command> kernel_commands() { return kKernelsCommands; }
 
 }  // namespace kiln::repl

@@ -176,7 +176,7 @@ void lesson(Session& session, std::string_view word) {
   begin(session, lessons()[number - 1]);
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kLessonsCommands{{
     {"lesson", "[n | next | hint | answer | check]", "Learning",
      "how Kiln works inside, in lessons of ten minutes",
      "Without a word it lists the lessons and what was done of each. Examples run in this session, so that\n"
@@ -188,6 +188,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> lesson_commands() { return kCommands; }
+std::span<const Command> lesson_commands() { return kLessonsCommands; }
 
 }  // namespace kiln::repl

@@ -109,7 +109,7 @@ void backtrace(Session& session, std::string_view argument) {
       {.color = session.color(), .full_trace = argument == "full", .links = session.options().links}));
 }
 
-constexpr std::array<Command, 4> kCommands{{
+constexpr std::array<Command, 4> kLookingCommands{{
     {"who", "[part of a name]", "Looking", "variables with type, device, bytes and what they alias",
      "kiln> x = zeros(3, 4)\nkiln> y = x[0]\nkiln> :who\n", who, in_programs("who()")},
     {"type", "e", "Looking", "the type of an expression, without running it",
@@ -126,6 +126,6 @@ constexpr std::array<Command, 4> kCommands{{
 
 }  // namespace
 
-std::span<const Command> looking_commands() { return kCommands; }
+std::span<const Command> looking_commands() { return kLookingCommands; }
 
 }  // namespace kiln::repl

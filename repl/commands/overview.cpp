@@ -136,7 +136,7 @@ void stages(Session& session, std::string_view argument) {
               style::kFaint, session.color()));
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kOverviewCommands{{
     {"stages", "[full] f(x)", "Compiling",
      "the stages of one call on one screen, with counts, bytes and times",
      "Bytes are those that the ops of a stage write. Where an argument requires a gradient, the kernels are\n"
@@ -148,6 +148,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> overview_commands() { return kCommands; }
+std::span<const Command> overview_commands() { return kOverviewCommands; }
 
 }  // namespace kiln::repl

@@ -129,7 +129,7 @@ void export_file(Session& session, std::string_view text) {
               fmt::format("behind the call stands a file that ends in {}", fmt::join(endings, ", ")));
 }
 
-constexpr std::array<Command, 3> kCommands{{
+constexpr std::array<Command, 3> kPicturesCommands{{
     {"dot", "f(x) [file.svg]", "Compiling", "a picture of the functional graph, through Graphviz",
      "The file may end in .svg, .png, .pdf or .dot, or in .mmd for Mermaid; without a file the text for\n"
      "Graphviz is shown.\n\n"
@@ -156,6 +156,6 @@ constexpr std::array<Command, 3> kCommands{{
 
 }  // namespace
 
-std::span<const Command> picture_commands() { return kCommands; }
+std::span<const Command> picture_commands() { return kPicturesCommands; }
 
 }  // namespace kiln::repl

@@ -164,7 +164,7 @@ void trace(Session& session, std::string_view argument) {
   }
 }
 
-constexpr std::array<Command, 2> kCommands{{
+constexpr std::array<Command, 2> kProfilingCommands{{
     {"profile", "e [file.json]", "Timing", "run once; time by op and by line",
      "Each op is timed, also within compiled code, where those of a kernel are one row; they count for the "
      "line\n"
@@ -189,6 +189,6 @@ constexpr std::array<Command, 2> kCommands{{
 
 }  // namespace
 
-std::span<const Command> profiling_commands() { return kCommands; }
+std::span<const Command> profiling_commands() { return kProfilingCommands; }
 
 }  // namespace kiln::repl

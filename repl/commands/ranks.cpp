@@ -23,7 +23,7 @@ void show_ranks(Session& session, std::string_view argument) {
   for (const std::string& line : ranks->report()) session.write(line + "\n");
 }
 
-constexpr std::array<Command, 1> kCommands{{
+constexpr std::array<Command, 1> kRanksCommands{{
     {"ranks", "", "Looking", "where this process stands among the ranks of its job, and what each waits for",
      "Rank 0 knows what all ranks have called, which collectives are not called by all, and by\n"
      "whom; the others tell what they wait for themselves.",
@@ -33,6 +33,6 @@ constexpr std::array<Command, 1> kCommands{{
 
 }  // namespace
 
-std::span<const Command> rank_commands() { return kCommands; }
+std::span<const Command> rank_commands() { return kRanksCommands; }
 
 }  // namespace kiln::repl

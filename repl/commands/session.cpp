@@ -97,7 +97,7 @@ void quit(Session&, std::string_view argument) {
   throw interp::Exit{argument.empty() ? 0 : parse_whole_number("quit", argument, 0, 255)};
 }
 
-constexpr std::array<Command, 4> kCommands{{
+constexpr std::array<Command, 4> kSessionCommands{{
     {"set", "[key [value]]", "Session", "how values print, colour, threads, the disk cache",
      "What is set at a terminal is kept for later sessions, in ~/.config/kiln/settings; `--no-init` starts "
      "without.\n"
@@ -116,6 +116,6 @@ constexpr std::array<Command, 4> kCommands{{
 
 }  // namespace
 
-std::span<const Command> session_commands() { return kCommands; }
+std::span<const Command> session_commands() { return kSessionCommands; }
 
 }  // namespace kiln::repl

@@ -265,7 +265,7 @@ void pass(Session& session, std::string_view text) {
   });
 }
 
-constexpr std::array<Command, 18> kCommands{{
+constexpr std::array<Command, 18> kStagesCommands{{
     {"captured", "f(x)", "Compiling", "the ops that a call runs, with the lines they come from",
      "The call runs once. With breaks there are several graphs, with the reason between them; in a program "
      "`graphs` gives all of them.\n\n"
@@ -348,6 +348,6 @@ constexpr std::array<Command, 18> kCommands{{
 
 }  // namespace
 
-std::span<const Command> stage_commands() { return kCommands; }
+std::span<const Command> stage_commands() { return kStagesCommands; }
 
 }  // namespace kiln::repl

@@ -89,7 +89,7 @@ void timeit(Session& session, std::string_view argument) {
   compare(session, parts[0], parts[1]);
 }
 
-constexpr std::array<Command, 2> kCommands{{
+constexpr std::array<Command, 2> kTimingCommands{{
     {"time", "e", "Timing", "run once; parsing, capture, compiling and running apart",
      "`compile` makes bytecode. Where code became hot, `capture` notes what it does, and `kernels` makes "
      "graphs\n"
@@ -108,6 +108,6 @@ constexpr std::array<Command, 2> kCommands{{
 
 }  // namespace
 
-std::span<const Command> timing_commands() { return kCommands; }
+std::span<const Command> timing_commands() { return kTimingCommands; }
 
 }  // namespace kiln::repl

@@ -127,7 +127,7 @@ void nan(Session& session, std::string_view text) {
   session.write(not_finite_text(session, *walk));
 }
 
-constexpr std::array<Command, 2> kCommands{{
+constexpr std::array<Command, 2> kWalkingCommands{{
     {"step", "f(x) [until node] | n | b | 3 | until node | %y | %y = e | q", "Compiling",
      "walk through a call node by node, with live values",
      "The first node is shown with its line in the program and what it gives; `:step n` shows the next one,\n"
@@ -157,6 +157,6 @@ constexpr std::array<Command, 2> kCommands{{
 
 }  // namespace
 
-std::span<const Command> walking_commands() { return kCommands; }
+std::span<const Command> walking_commands() { return kWalkingCommands; }
 
 }  // namespace kiln::repl

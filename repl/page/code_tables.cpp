@@ -5,11 +5,11 @@
 #include "jit/pipeline/fused_text.h"
 #include "repl/page/links.h"
 #include "repl/page/tables.h"
+#include "tensor/integers.h"
 
 namespace kiln::repl {
 namespace {
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 LineId next(const PageTable& table) { return table.first + static_cast<LineId>(table.lines.size()); }
 
 // Lines that are of a kernel as a whole, or of one of its passes, are about all lines of that.
@@ -42,7 +42,7 @@ bool has_lineage_of_members(const std::vector<jit::FusedKernel>& kernels,
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     const std::span<const int> whole = nodes[k]->place.lineage.nodes();
     for (const int member : kernels[k].nodes) {
-      const jit::Node& node = kernels[k].source->nodes[at(member)];
+      const jit::Node& node = kernels[k].source->nodes[as_index(member)];
       if (!std::ranges::includes(whole, node.place.lineage.nodes())) return false;
     }
   }
@@ -66,30 +66,30 @@ Ancestry add_fused(CallPage& page, const std::string& title, const jit::Graph& f
     PageLine& line = table.lines.emplace_back();
     line.text = each.text;
     for (const int node : each.nodes) {
-      if (is_made_here) add_links(line.from, lines_of_lineage(source.nodes[at(node)], from));
+      if (is_made_here) add_links(line.from, lines_of_lineage(source.nodes[as_index(node)], from));
     }
     if (each.kernel < 0) continue;
     if (each.nodes.empty()) {
       head = id;
       continue;
     }
-    if (!is_made_here) line.from = lines_of_lineage(*kernel_nodes[at(each.kernel)], from);
-    members.lines[at(each.nodes[0])] = id;
-    table.lines[at(head - table.first)].of.push_back(id);
-    of_kernel[at(each.kernel)].push_back(id);
+    if (!is_made_here) line.from = lines_of_lineage(*kernel_nodes[as_index(each.kernel)], from);
+    members.lines[as_index(each.nodes[0])] = id;
+    table.lines[as_index(head - table.first)].of.push_back(id);
+    of_kernel[as_index(each.kernel)].push_back(id);
   }
   for (const jit::CollectiveNote& each : jit::collective_notes(fused)) {
     PageLine& line = table.lines.emplace_back();
     line.text = each.text;
     for (const int node : {each.start, each.wait}) {
       if (node < 0) continue;
-      add_link(line.of, nodes.lines[at(node)]);
-      add_links(line.from, lines_of_lineage(fused.nodes[at(node)], from));
+      add_link(line.of, nodes.lines[as_index(node)]);
+      add_links(line.from, lines_of_lineage(fused.nodes[as_index(node)], from));
     }
   }
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     const auto node = static_cast<std::size_t>(kernel_nodes[k] - fused.nodes.data());
-    table.lines[at(nodes.lines[node] - table.first)].of = of_kernel[k];
+    table.lines[as_index(nodes.lines[node] - table.first)].of = of_kernel[k];
   }
   return members;
 }
@@ -103,7 +103,7 @@ LoopsTable add_loops(CallPage& page, const std::string& title, const jit::CodeLi
     PageLine& line = table.lines.emplace_back();
     line.text = each.text;
     for (const int node : each.nodes) {
-      if (fused.lines[at(node)] >= 0) add_link(line.from, fused.lines[at(node)]);
+      if (fused.lines[as_index(node)] >= 0) add_link(line.from, fused.lines[as_index(node)]);
     }
   }
   link_wholes(table, lines);
@@ -135,7 +135,7 @@ void add_code_of_nodes(CallPage& page, std::string_view stage, const std::string
     PageLine& line = table.lines.emplace_back();
     line.text = each.text;
     for (const int node : each.nodes)
-      add_links(line.from, lines_of_lineage(kernels.front().source->nodes[at(node)], from));
+      add_links(line.from, lines_of_lineage(kernels.front().source->nodes[as_index(node)], from));
   }
   link_wholes(table, lines);
 }
@@ -146,7 +146,7 @@ void add_program(CallPage& page, const std::string& title, const jit::CodeLines&
   for (const jit::CodeLine& each : lines) {
     PageLine& line = table.lines.emplace_back();
     line.text = each.text;
-    for (const int node : each.nodes) line.from = lines_of_lineage(graph.nodes[at(node)], from);
+    for (const int node : each.nodes) line.from = lines_of_lineage(graph.nodes[as_index(node)], from);
   }
 }
 

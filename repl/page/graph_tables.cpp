@@ -5,11 +5,10 @@
 #include "jit/graph/text.h"
 #include "repl/page/links.h"
 #include "repl/page/tables.h"
+#include "tensor/integers.h"
 
 namespace kiln::repl {
 namespace {
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 // A signature that is long, with a line for each input: "graph joint f(" and "%x: f32[2]," and ") {".
 constexpr std::size_t kLongSignature = 100;
@@ -61,7 +60,7 @@ class GraphTable {
  private:
   LineId next() const { return table_.first + static_cast<LineId>(table_.lines.size()); }
   void add(std::string text) { table_.lines.push_back({std::move(text), {}, {}}); }
-  PageLine& line(LineId id) { return table_.lines[at(id - table_.first)]; }
+  PageLine& line(LineId id) { return table_.lines[as_index(id - table_.first)]; }
 
   static bool reads(const jit::Node& node, jit::ValueId id) {
     return std::ranges::any_of(node.operands, [id](const jit::Operand& each) { return each.value == id; });
@@ -78,7 +77,8 @@ class GraphTable {
   // What is returned, written and saved is about the nodes that make it, or read it where it is an input.
   void link_results(const NodeLines& of_nodes) {
     const auto link = [&](LineId to, jit::ValueId id) {
-      if (id >= 0 && producers_[at(id)] >= 0) add_link(line(to).of, of_nodes[at(producers_[at(id)])]);
+      if (id >= 0 && producers_[as_index(id)] >= 0)
+        add_link(line(to).of, of_nodes[as_index(producers_[as_index(id)])]);
       for (std::size_t n = 0; graph_.is_input(id) && n < graph_.nodes.size(); ++n) {
         if (reads(graph_.nodes[n], id)) add_link(line(to).of, of_nodes[n]);
       }
@@ -106,12 +106,12 @@ class GraphTable {
       const auto found = by_result.find("%" + node.origin);
       if (found != by_result.end()) made.origin = found->second;
       for (const jit::ValueId id : node.outputs) {
-        made.results.push_back(names_[at(id)]);
-        by_result[names_[at(id)]] = static_cast<int>(n);
+        made.results.push_back(names_[as_index(id)]);
+        by_result[names_[as_index(id)]] = static_cast<int>(n);
       }
       for (const jit::Operand& each : node.operands) {
         if (!each.is_value()) continue;
-        const int producer = producers_[at(each.value)];
+        const int producer = producers_[as_index(each.value)];
         made.operands.push_back(producer >= 0 ? producer : -1 - each.value);
       }
     }
@@ -138,7 +138,7 @@ PageTable& add_table(CallPage& page, std::string_view stage, std::string title, 
 std::vector<LineId> lines_of_lineage(const jit::Node& node, const Ancestry& from) {
   std::vector<LineId> lines;
   for (const int each : node.place.lineage.nodes()) {
-    if (from.lines[at(each)] >= 0) add_link(lines, from.lines[at(each)]);
+    if (from.lines[as_index(each)] >= 0) add_link(lines, from.lines[as_index(each)]);
   }
   return lines;
 }
@@ -148,7 +148,7 @@ Ancestry add_graph(CallPage& page, std::string_view stage, const std::string& ti
   PageTable& table = add_table(page, stage, title, from.table);
   const NodeLines lines = GraphTable(table, graph).run();
   for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    table.lines[at(lines[n] - table.first)].from = lines_of_lineage(graph.nodes[n], from);
+    table.lines[as_index(lines[n] - table.first)].from = lines_of_lineage(graph.nodes[n], from);
   return {static_cast<int>(page.tables.size()) - 1, lines};
 }
 
@@ -157,7 +157,7 @@ Ancestry add_captured(CallPage& page, const std::string& title, const jit::Graph
   PageTable& table = add_table(page, "captured", title, source.table);
   const NodeLines lines = GraphTable(table, graph).run();
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (source.lines[n] >= 0) table.lines[at(lines[n] - table.first)].from = {source.lines[n]};
+    if (source.lines[n] >= 0) table.lines[as_index(lines[n] - table.first)].from = {source.lines[n]};
   }
   return {static_cast<int>(page.tables.size()) - 1, lines};
 }

@@ -17,7 +17,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/choose.cuh"
+constexpr std::string_view kChooseText = R"(#include "tensor/cuda/kernels/choose.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) choose_once(const ChooseJ
 )";
 
 void launch(Context& context, const char* name, const ChooseJob& job, std::int64_t threads) {
-  run(context, {.function = function_of(context, std::string(kText), name), .threads = threads}, job);
+  run(context, {.function = function_of(context, std::string(kChooseText), name), .threads = threads}, job);
 }
 
 // What the CPU says of these weights, which is the same whatever was drawn.

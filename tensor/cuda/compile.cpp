@@ -17,7 +17,7 @@ namespace {
 constexpr Version kHasMinimal{12, 4};   // leaves out what Kiln's programs do not use
 constexpr Version kKeepsLocale{12, 7};  // older ones read numbers as the locale writes them
 
-const NvrtcApi& api() { return nvrtc().api; }
+const NvrtcApi& nvrtc_api() { return nvrtc().api; }
 
 // Numbers are read as C writes them for as long as it lives.
 class PlainLocale {
@@ -35,7 +35,7 @@ class PlainLocale {
 };
 
 std::string words(std::string_view entry, NvrtcResult result) {
-  return fmt::format("{} gave {}", entry, api().nvrtcGetErrorString(result));
+  return fmt::format("{} gave {}", entry, nvrtc_api().nvrtcGetErrorString(result));
 }
 void check(std::string_view entry, NvrtcResult result) {
   if (result == kNvrtcSuccess) return;
@@ -51,12 +51,12 @@ class Compilation {
       texts.push_back(kKernelHeaders[i].text);
     }
     check("nvrtcCreateProgram",
-          api().nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu", static_cast<int>(names.size()),
-                                   texts.data(), names.data()));
-    if (api().nvrtcSetFlowCallback != nullptr)
-      api().nvrtcSetFlowCallback(program_, [](void*, void*) { return interrupt_is_wanted(); }, nullptr);
+          nvrtc_api().nvrtcCreateProgram(&program_, text.c_str(), "kernels.cu",
+                                         static_cast<int>(names.size()), texts.data(), names.data()));
+    if (nvrtc_api().nvrtcSetFlowCallback != nullptr)
+      nvrtc_api().nvrtcSetFlowCallback(program_, [](void*, void*) { return interrupt_is_wanted(); }, nullptr);
   }
-  ~Compilation() { api().nvrtcDestroyProgram(&program_); }
+  ~Compilation() { nvrtc_api().nvrtcDestroyProgram(&program_); }
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
@@ -66,7 +66,7 @@ class Compilation {
     std::vector<const char*> given;
     for (const std::string& each : options) given.push_back(each.c_str());
     const NvrtcResult result =
-        api().nvrtcCompileProgram(program_, static_cast<int>(given.size()), given.data());
+        nvrtc_api().nvrtcCompileProgram(program_, static_cast<int>(given.size()), given.data());
     if (result == kNvrtcSuccess) return;
     check_interrupt();
     throw InternalError(fmt::format("a kernel does not compile for sm_{}: {}\n{}", capability,
@@ -76,11 +76,11 @@ class Compilation {
   std::string result(CodeForm form) {
     const bool is_code = form == CodeForm::Cubin;
     std::size_t bytes = 0;
-    check("nvrtcGetCUBINSize",
-          is_code ? api().nvrtcGetCUBINSize(program_, &bytes) : api().nvrtcGetPTXSize(program_, &bytes));
+    check("nvrtcGetCUBINSize", is_code ? nvrtc_api().nvrtcGetCUBINSize(program_, &bytes)
+                                       : nvrtc_api().nvrtcGetPTXSize(program_, &bytes));
     std::string code(bytes, '\0');
-    check("nvrtcGetCUBIN",
-          is_code ? api().nvrtcGetCUBIN(program_, code.data()) : api().nvrtcGetPTX(program_, code.data()));
+    check("nvrtcGetCUBIN", is_code ? nvrtc_api().nvrtcGetCUBIN(program_, code.data())
+                                   : nvrtc_api().nvrtcGetPTX(program_, code.data()));
     if (!is_code) code.resize(std::min(code.size(), code.find('\0')));
     return code;
   }
@@ -91,9 +91,9 @@ class Compilation {
   }
   std::string log() const {
     std::size_t bytes = 0;
-    if (api().nvrtcGetProgramLogSize(program_, &bytes) != kNvrtcSuccess) return "";
+    if (nvrtc_api().nvrtcGetProgramLogSize(program_, &bytes) != kNvrtcSuccess) return "";
     std::string text(bytes, '\0');
-    if (api().nvrtcGetProgramLog(program_, text.data()) != kNvrtcSuccess) return "";
+    if (nvrtc_api().nvrtcGetProgramLog(program_, text.data()) != kNvrtcSuccess) return "";
     text.resize(std::min(text.size(), text.find('\0')));
     return text;
   }

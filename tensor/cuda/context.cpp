@@ -28,8 +28,6 @@ All& all() {
   return *contexts;
 }
 
-const DriverApi& api() { return driver().api; }
-
 // After these no call for the context succeeds.
 bool loses_context(Result error) {
   constexpr Result kLosing[] = {kUncorrectableMemory, kIllegalAddress,     kLaunchTimeout,     kAssert,
@@ -63,25 +61,25 @@ Context& Context::of(Device device) {
 }
 
 Context::Context(Device device, const Card& card) : device_(device), card_(card) {
-  check("cuDevicePrimaryCtxRetain", api().cuDevicePrimaryCtxRetain(&handle_, device.index));
-  check("cuCtxSetCurrent", api().cuCtxSetCurrent(handle_));
-  check("cuStreamCreate", api().cuStreamCreate(&stream_, kStreamNonBlocking));
+  check("cuDevicePrimaryCtxRetain", driver_api().cuDevicePrimaryCtxRetain(&handle_, device.index));
+  check("cuCtxSetCurrent", driver_api().cuCtxSetCurrent(handle_));
+  check("cuStreamCreate", driver_api().cuStreamCreate(&stream_, kStreamNonBlocking));
   has_pools_ = attribute(kMemoryPoolsSupported) != 0;
   multiprocessors_ = attribute(kMultiprocessors);
 }
 
 int Context::attribute(int which) const {
   int value = 0;
-  const Result result = api().cuDeviceGetAttribute(&value, which, device_.index);
+  const Result result = driver_api().cuDeviceGetAttribute(&value, which, device_.index);
   if (result != kSuccess)
-    throw OpError(ErrorKind::Device, failure_text(api(), "cuDeviceGetAttribute", result));
+    throw OpError(ErrorKind::Device, failure_text(driver_api(), "cuDeviceGetAttribute", result));
   return value;
 }
 
 void Context::make_current() {
   thread_local constinit ContextHandle current = nullptr;
   if (current == handle_) return;
-  check("cuCtxSetCurrent", api().cuCtxSetCurrent(handle_));
+  check("cuCtxSetCurrent", driver_api().cuCtxSetCurrent(handle_));
   current = handle_;
 }
 
@@ -93,7 +91,7 @@ void Context::refuse_lost() const {
   throw OpError(
       ErrorKind::Device,
       fmt::format("{} is lost, with the tensors on it: {}", to_string(device_),
-                  failure_text(api(), "its work", lost_.load(std::memory_order_relaxed))),
+                  failure_text(driver_api(), "its work", lost_.load(std::memory_order_relaxed))),
       {}, "what is on the CPU is still there, and is computed there; to use the card again, start Kiln anew");
 }
 
@@ -103,7 +101,7 @@ void Context::check(std::string_view entry, Result result) {
   note(result);
   if (is_lost()) refuse_lost();
   throw OpError(result == kOutOfMemory ? ErrorKind::OutOfMemory : ErrorKind::Device,
-                fmt::format("{}: {}", to_string(device_), failure_text(api(), entry, result)));
+                fmt::format("{}: {}", to_string(device_), failure_text(driver_api(), entry, result)));
 }
 
 // Short waits are asked for again and again; in long ones the thread sleeps, and Ctrl-C is seen.
@@ -130,21 +128,23 @@ StreamHandle Context::stream() const {
 void Context::synchronize() {
   give_kept_back(*this);
   wait_for(
-      "cuStreamQuery", [](const Context& context, void*) { return api().cuStreamQuery(context.stream_); },
-      nullptr);
+      "cuStreamQuery",
+      [](const Context& context, void*) { return driver_api().cuStreamQuery(context.stream_); }, nullptr);
   check_faults(*this, true);
 }
 
 void Context::wait(EventHandle event) {
   wait_for(
       "cuEventQuery",
-      [](const Context&, void* handle) { return api().cuEventQuery(static_cast<EventHandle>(handle)); },
+      [](const Context&, void* handle) {
+        return driver_api().cuEventQuery(static_cast<EventHandle>(handle));
+      },
       event);
   check_faults(*this, false);
 }
 
 Event::Event(Context& context) : context_(context) {
-  context.check("cuEventCreate", api().cuEventCreate(&handle_, kEventDisableTiming));
+  context.check("cuEventCreate", driver_api().cuEventCreate(&handle_, kEventDisableTiming));
 }
 // It may end on another thread than it was made on.
 Event::~Event() {
@@ -153,12 +153,14 @@ Event::~Event() {
   } catch (const OpError&) {
     return;  // the card is lost, with its events
   }
-  context_.note(api().cuEventDestroy_v2(handle_));
+  context_.note(driver_api().cuEventDestroy_v2(handle_));
 }
 
-void Event::record() { context_.check("cuEventRecord", api().cuEventRecord(handle_, context_.stream())); }
+void Event::record() {
+  context_.check("cuEventRecord", driver_api().cuEventRecord(handle_, context_.stream()));
+}
 void Event::hold(const Context& other) const {
-  context_.check("cuStreamWaitEvent", api().cuStreamWaitEvent(other.stream(), handle_, 0));
+  context_.check("cuStreamWaitEvent", driver_api().cuStreamWaitEvent(other.stream(), handle_, 0));
 }
 
 }  // namespace kiln::cuda

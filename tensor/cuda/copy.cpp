@@ -217,6 +217,12 @@ void fill_elements(const Tensor& target, const Tensor& number) {
   run_elementwise(what, as_bits(target));
 }
 
+Tensor unset_word(Device device) {
+  const Tensor word = Tensor::empty(Dims{1}, DType::I32, device);
+  fill_elements(word, Tensor::number(false));
+  return word;
+}
+
 Tensor laid_out(const Tensor& source) {
   Tensor result = Tensor::empty(source.sizes(), source.dtype(), source.device());
   if (is_complex(source.dtype())) {

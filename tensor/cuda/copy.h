@@ -14,6 +14,8 @@ void copy_unless(const Tensor& refused, const Tensor& target, const Tensor& sour
 
 // Writes one element that the host has, cast, into every element.
 void fill_elements(const Tensor& target, const Tensor& number);
+// A word on the card that is 0.
+Tensor unset_word(Device device);
 
 // A new contiguous tensor with the elements of `source`.
 Tensor laid_out(const Tensor& source);

@@ -27,7 +27,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/create.cuh"
+constexpr std::string_view kCreateText = R"(#include "tensor/cuda/kernels/create.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -44,7 +44,7 @@ template <class Job>
 void launch(const Tensor& result, const Form& form, Job job) {
   Context& context = Context::of(result.device());
   const std::string text =
-      fmt::format(kText, fmt::arg("threads", kThreadsOfBlock), fmt::arg("name", form.name),
+      fmt::format(kCreateText, fmt::arg("threads", kThreadsOfBlock), fmt::arg("name", form.name),
                   fmt::arg("job", form.job), fmt::arg("body", form.body));
   run(context, {.function = function_of(context, text, form.name), .threads = job.count}, job);
 }

@@ -16,11 +16,11 @@
 namespace kiln::cuda {
 namespace {
 
-const CublasLtApi& api() { return cublaslt().api; }
+const CublasLtApi& cublaslt_api() { return cublaslt().api; }
 
 void check(const char* entry, CublasResult result) {
   if (result == kCublasSuccess) return;
-  const char* const text = api().cublasLtGetStatusString(result);
+  const char* const text = cublaslt_api().cublasLtGetStatusString(result);
   throw OpError(result == kCublasAllocFailed ? ErrorKind::OutOfMemory : ErrorKind::Device,
                 fmt::format("{} gave {} ({})", entry, text == nullptr ? "an error" : text, result));
 }
@@ -46,17 +46,17 @@ class Owned {
 template <class T>
 void set(MatmulDesc product, int attribute, const T& value) {
   check("cublasLtMatmulDescSetAttribute",
-        api().cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof value));
+        cublaslt_api().cublasLtMatmulDescSetAttribute(product, attribute, &value, sizeof value));
 }
 template <class T>
 void set(MatrixLayout layout, int attribute, const T& value) {
   check("cublasLtMatrixLayoutSetAttribute",
-        api().cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value));
+        cublaslt_api().cublasLtMatrixLayoutSetAttribute(layout, attribute, &value, sizeof value));
 }
 template <class T>
 void set(MatmulPreference preference, int attribute, const T& value) {
   check("cublasLtMatmulPreferenceSetAttribute",
-        api().cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
+        cublaslt_api().cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value));
 }
 
 struct Types {
@@ -77,20 +77,22 @@ Types types_of(const CublasProduct& product) {
 
 struct LayoutDescription : Owned<MatrixLayout> {
   LayoutDescription(const CublasProduct& product, const CublasMatrix& matrix)
-      : Owned(api().cublasLtMatrixLayoutDestroy) {
+      : Owned(cublaslt_api().cublasLtMatrixLayoutDestroy) {
     check("cublasLtMatrixLayoutCreate",
-          api().cublasLtMatrixLayoutCreate(&handle, types_of(product).element,
-                                           static_cast<std::uint64_t>(matrix.rows),
-                                           static_cast<std::uint64_t>(matrix.columns), matrix.leading));
+          cublaslt_api().cublasLtMatrixLayoutCreate(
+              &handle, types_of(product).element, static_cast<std::uint64_t>(matrix.rows),
+              static_cast<std::uint64_t>(matrix.columns), matrix.leading));
     set(handle, kMatrixBatch, static_cast<int>(product.batch));
     set(handle, kMatrixBatchStride, matrix.stride);
   }
 };
 
 struct ProductDescription : Owned<MatmulDesc> {
-  explicit ProductDescription(const CublasProduct& product) : Owned(api().cublasLtMatmulDescDestroy) {
+  explicit ProductDescription(const CublasProduct& product)
+      : Owned(cublaslt_api().cublasLtMatmulDescDestroy) {
     const Types types = types_of(product);
-    check("cublasLtMatmulDescCreate", api().cublasLtMatmulDescCreate(&handle, types.compute, types.scale));
+    check("cublasLtMatmulDescCreate",
+          cublaslt_api().cublasLtMatmulDescCreate(&handle, types.compute, types.scale));
     set(handle, kProductTransposeA, product.a.is_transposed ? kTransposed : kNotTransposed);
     set(handle, kProductTransposeB, product.b.is_transposed ? kTransposed : kNotTransposed);
     if (product.has_bias) set(handle, kProductEpilogue, kEpilogueBias);
@@ -99,8 +101,8 @@ struct ProductDescription : Owned<MatmulDesc> {
 
 // Sums of parts of the depth are added in the type that products are computed in: a result is rounded once.
 struct Preference : Owned<MatmulPreference> {
-  Preference() : Owned(api().cublasLtMatmulPreferenceDestroy) {
-    check("cublasLtMatmulPreferenceCreate", api().cublasLtMatmulPreferenceCreate(&handle));
+  Preference() : Owned(cublaslt_api().cublasLtMatmulPreferenceDestroy) {
+    check("cublasLtMatmulPreferenceCreate", cublaslt_api().cublasLtMatmulPreferenceCreate(&handle));
     set(handle, kPreferWorkspace, kMostWorkspace);
     set(handle, kPreferReduction, kReduceInCompute);
     for (const int which : {kPreferAlignmentA, kPreferAlignmentB, kPreferAlignmentC, kPreferAlignmentD})
@@ -150,7 +152,7 @@ std::optional<MatmulHeuristic> ask(Cublas handle, const Plan& plan) {
   const Preference preference;
   MatmulHeuristic found{};
   int count = 0;
-  const CublasResult result = api().cublasLtMatmulAlgoGetHeuristic(
+  const CublasResult result = cublaslt_api().cublasLtMatmulAlgoGetHeuristic(
       handle, plan.description.handle, plan.a.handle, plan.b.handle, plan.d.handle, plan.d.handle,
       preference.handle, 1, &found, &count);
   if (result == kCublasNotSupported) return std::nullopt;
@@ -163,9 +165,9 @@ std::optional<MatmulHeuristic> ask(Cublas handle, const Plan& plan) {
 // may take less memory to work in.
 bool is_right(Cublas handle, const Plan& plan) {
   MatmulHeuristic found{};
-  return api().cublasLtMatmulAlgoCheck(handle, plan.description.handle, plan.a.handle, plan.b.handle,
-                                       plan.d.handle, plan.d.handle, &plan.chosen->algorithm,
-                                       &found) == kCublasSuccess &&
+  return cublaslt_api().cublasLtMatmulAlgoCheck(handle, plan.description.handle, plan.a.handle, plan.b.handle,
+                                                plan.d.handle, plan.d.handle, &plan.chosen->algorithm,
+                                                &found) == kCublasSuccess &&
          found.workspace_bytes <= plan.chosen->workspace_bytes;
 }
 
@@ -179,13 +181,13 @@ void choose(const Context& context, Cublas handle, Plan& plan, const CublasProdu
   if (plan.chosen) keep_choice(context, product, *plan.chosen);
 }
 
-Plan& plan_of(const Context& context, CardPlans& card, const CublasProduct& product) {
+Plan& product_plan(const Context& context, CardPlans& card, const CublasProduct& product) {
   if (const auto at = card.plans.find(product); at != card.plans.end()) return *at->second;
   auto plan = std::make_unique<Plan>(product);
   const CublasProduct plain = without_gaps(product);
   const bool has_gaps = product != plain;
   if (has_gaps)
-    plan->chosen = plan_of(context, card, plain).chosen;
+    plan->chosen = product_plan(context, card, plain).chosen;
   else
     choose(context, card.handle, *plan, product);
   plan->takes_gaps = !has_gaps || !plan->chosen || is_right(card.handle, *plan);
@@ -205,11 +207,11 @@ void multiply(CardPlans& card, const Plan& plan, const CublasProduct& product, c
   const auto factor = [&](int i) {
     return is_wide ? static_cast<const void*>(&wide[i]) : static_cast<const void*>(&narrow[i]);
   };
-  check("cublasLtMatmul",
-        api().cublasLtMatmul(card.handle, plan.description.handle, factor(0), operands.a, plan.a.handle,
-                             operands.b, plan.b.handle, factor(1), operands.d, plan.d.handle, operands.d,
-                             plan.d.handle, &plan.chosen->algorithm, workspace,
-                             workspace == nullptr ? 0 : plan.chosen->workspace_bytes, stream));
+  check("cublasLtMatmul", cublaslt_api().cublasLtMatmul(
+                              card.handle, plan.description.handle, factor(0), operands.a, plan.a.handle,
+                              operands.b, plan.b.handle, factor(1), operands.d, plan.d.handle, operands.d,
+                              plan.d.handle, &plan.chosen->algorithm, workspace,
+                              workspace == nullptr ? 0 : plan.chosen->workspace_bytes, stream));
 }
 
 }  // namespace
@@ -218,8 +220,8 @@ CublasAnswer multiply_by_cublaslt(Context& context, const CublasProduct& product
                                   const CublasOperands& operands) {
   CardPlans& card = plans_of(context);
   std::unique_lock lock(card.mutex);
-  if (card.handle == nullptr) check("cublasLtCreate", api().cublasLtCreate(&card.handle));
-  const Plan& plan = plan_of(context, card, product);
+  if (card.handle == nullptr) check("cublasLtCreate", cublaslt_api().cublasLtCreate(&card.handle));
+  const Plan& plan = product_plan(context, card, product);
   lock.unlock();
   if (!plan.chosen) return CublasAnswer::NoAlgorithm;
   if (!plan.takes_gaps) return CublasAnswer::NoGaps;

@@ -82,6 +82,7 @@ struct NcclFinding : Finding {
 };
 
 const DriverFinding& driver();
+inline const DriverApi& driver_api() { return driver().api; }
 const NvrtcFinding& nvrtc();
 const CublasLtFinding& cublaslt();
 // Its version is NCCL's own.

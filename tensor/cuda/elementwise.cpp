@@ -20,7 +20,7 @@ namespace {
 
 using Kind = ElementwiseOperand::Kind;
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/elementwise.cuh"
+constexpr std::string_view kElementwiseText = R"(#include "tensor/cuda/kernels/elementwise.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -101,7 +101,7 @@ std::string text_of(const Elementwise& what, const Tensor& result, const std::st
   for (const ElementwiseOperand& each : what.operands)
     operands += (operands.empty() ? "" : ", ") + operand_text(what, each);
   const std::string body = what.body == kSameBody ? "Same" : fmt::format("scalar::{}", row_name(what.body));
-  return fmt::format(kText, fmt::arg("threads", kThreadsOfBlock), fmt::arg("name", symbol),
+  return fmt::format(kElementwiseText, fmt::arg("threads", kThreadsOfBlock), fmt::arg("name", symbol),
                      fmt::arg("body", body), fmt::arg("result", element_name(result.dtype())),
                      fmt::arg("width", width_of(what, result)), fmt::arg("operands", operands));
 }

@@ -23,7 +23,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/folds.cuh"
+constexpr std::string_view kFoldsText = R"(#include "tensor/cuda/kernels/folds.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -100,7 +100,8 @@ Tensor laid_out(const Tensor& x, const IntDims& reduced) {
 // Each walk is a program of its own: few reductions need more than one.
 void launch(Context& context, const Form& form, const char* walk, const FoldJob& job, std::int64_t threads) {
   run(context,
-      {.function = function_of(context, fmt::format(kText, form.type, walk), "fold_all"), .threads = threads},
+      {.function = function_of(context, fmt::format(kFoldsText, form.type, walk), "fold_all"),
+       .threads = threads},
       job);
 }
 

@@ -23,7 +23,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/indices.cuh"
+constexpr std::string_view kIndicesText = R"(#include "tensor/cuda/kernels/indices.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -112,8 +112,8 @@ void with_number(std::size_t indices, const F& f) {
 template <class Job>
 void launch(Context& context, const std::string& name, const std::string& type, const std::string& body,
             const Job& job) {
-  const std::string text = fmt::format(kText, fmt::arg("threads", kThreadsOfBlock), fmt::arg("name", name),
-                                       fmt::arg("job", type), fmt::arg("body", body));
+  const std::string text = fmt::format(kIndicesText, fmt::arg("threads", kThreadsOfBlock),
+                                       fmt::arg("name", name), fmt::arg("job", type), fmt::arg("body", body));
   run(context, {.function = function_of(context, text, name), .threads = job.places.count}, job);
 }
 

@@ -40,8 +40,6 @@ std::size_t block_bytes(std::size_t bytes) {
   return round_up(bytes, std::max(kSmallest, std::bit_floor(bytes - 1) / 4));
 }
 
-const DriverApi& api() { return driver().api; }
-
 // What a call gives work or memory to is the stream of the card, so a block that is free may be used again by
 // the call that comes next: what it is used for is done after what it was used for.
 class Heap {
@@ -127,13 +125,13 @@ class Heap {
   // Another thread may be capturing the stream, where the driver gives no memory.
   static Result ask(Context& context, Address& address, std::size_t size) {
     const std::lock_guard lock(context.capture_mutex());
-    return context.has_pools() ? api().cuMemAllocAsync(&address, size, context.stream_itself())
-                               : api().cuMemAlloc_v2(&address, size);
+    return context.has_pools() ? driver_api().cuMemAllocAsync(&address, size, context.stream_itself())
+                               : driver_api().cuMemAlloc_v2(&address, size);
   }
   static Result hand_back(Context& context, Address address) {
     const std::lock_guard lock(context.capture_mutex());
-    return context.has_pools() ? api().cuMemFreeAsync(address, context.stream())
-                               : api().cuMemFree_v2(address);
+    return context.has_pools() ? driver_api().cuMemFreeAsync(address, context.stream())
+                               : driver_api().cuMemFree_v2(address);
   }
 
   void release_held_locked() {
@@ -153,10 +151,10 @@ class Heap {
     free_.clear();
     const std::size_t bytes = std::exchange(kept_bytes_, 0);
     if (bytes == 0 || !context.has_pools()) return bytes;
-    context.note(api().cuStreamSynchronize(context.stream()));
+    context.note(driver_api().cuStreamSynchronize(context.stream()));
     PoolHandle pool = nullptr;
-    if (api().cuDeviceGetDefaultMemPool(&pool, context.device().index) == kSuccess)
-      context.note(api().cuMemPoolTrimTo(pool, 0));
+    if (driver_api().cuDeviceGetDefaultMemPool(&pool, context.device().index) == kSuccess)
+      context.note(driver_api().cuMemPoolTrimTo(pool, 0));
     return bytes;
   }
 
@@ -201,7 +199,7 @@ std::size_t live_bytes() {
 std::string details(Device device) {
   Context& context = Context::of(device);
   std::size_t free = 0, total = 0;
-  context.check("cuMemGetInfo_v2", api().cuMemGetInfo_v2(&free, &total));
+  context.check("cuMemGetInfo_v2", driver_api().cuMemGetInfo_v2(&free, &total));
   return fmt::format("{} more are kept for reuse; the card has {}, of which {} are free",
                      memory::readable(heap_of(device).kept_bytes()), memory::readable(total),
                      memory::readable(free));

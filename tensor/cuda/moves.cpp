@@ -6,6 +6,7 @@
 #include "tensor/cuda/copy.h"
 #include "tensor/cuda/kernels.h"
 #include "tensor/cuda/staging.h"
+#include "tensor/integers.h"
 #include "tensor/lowering.h"
 #include "tensor/ops/joining.h"
 #include "tensor/ops/pad.h"
@@ -14,8 +15,6 @@
 
 namespace kiln::cuda {
 namespace {
-
-std::size_t at(std::int64_t dim) { return static_cast<std::size_t>(dim); }
 
 // ---- cat, stack ------------------------------------------------------------------------------------------
 
@@ -36,7 +35,7 @@ void flip(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stre
   if (x.numel() == 0 || x.rank() == 0 || dims.empty()) return copy_elements(outputs[0], x);
   Layout from = x.layout();
   for (const Dim each : wrap_dims(dims, x.rank(), op.name())) {
-    const std::size_t dim = at(each.fixed());
+    const std::size_t dim = as_index(each.fixed());
     from.offset += (from.sizes[dim] - 1) * from.strides[dim];
     from.strides[dim] = -from.strides[dim];
   }

@@ -9,12 +9,13 @@
 namespace kiln::cuda {
 namespace {
 
-const NcclApi& api() { return nccl().api; }
+const NcclApi& nccl_api() { return nccl().api; }
 
 // NCCL's own account of the last error says more than the error's name.
 std::string failure_of(const char* entry, NcclResult result, NcclComm communicator) {
-  const char* const text = api().ncclGetErrorString(result);
-  const char* const more = api().ncclGetLastError == nullptr ? nullptr : api().ncclGetLastError(communicator);
+  const char* const text = nccl_api().ncclGetErrorString(result);
+  const char* const more =
+      nccl_api().ncclGetLastError == nullptr ? nullptr : nccl_api().ncclGetLastError(communicator);
   return fmt::format("{} gave {} ({}){}{}", entry, text == nullptr ? "an error" : text, result,
                      more == nullptr || *more == '\0' ? "" : ": ", more == nullptr ? "" : more);
 }
@@ -23,7 +24,7 @@ std::string failure_of(const char* entry, NcclResult result, NcclComm communicat
 
 NcclId make_nccl_id() {
   NcclId id{};
-  const NcclResult result = api().ncclGetUniqueId(&id);
+  const NcclResult result = nccl_api().ncclGetUniqueId(&id);
   if (result != kNcclSuccess)
     throw OpError(ErrorKind::Device, failure_of("ncclGetUniqueId", result, nullptr));
   return id;
@@ -32,11 +33,11 @@ NcclId make_nccl_id() {
 // The context is current, since `Context::of` gave it to this thread.
 NcclCommunicator::NcclCommunicator(Context& context, const NcclId& id, int size, int rank) {
   Context::of(context.device());
-  check("ncclCommInitRank", api().ncclCommInitRank(&handle_, size, id, rank));
+  check("ncclCommInitRank", nccl_api().ncclCommInitRank(&handle_, size, id, rank));
 }
 
 NcclCommunicator::~NcclCommunicator() {
-  if (handle_ != nullptr) api().ncclCommDestroy(handle_);
+  if (handle_ != nullptr) nccl_api().ncclCommDestroy(handle_);
 }
 
 void NcclCommunicator::refuse(const char* entry, NcclResult result) const {
@@ -44,26 +45,26 @@ void NcclCommunicator::refuse(const char* entry, NcclResult result) const {
 }
 
 void NcclCommunicator::exchange(std::span<const Transfer> transfers, StreamHandle stream) {
-  check("ncclGroupStart", api().ncclGroupStart());
+  check("ncclGroupStart", nccl_api().ncclGroupStart());
   for (const Transfer& each : transfers) {
     const NcclResult result =
-        each.is_sent ? api().ncclSend(each.data, each.bytes, kNcclBytes, each.rank, handle_, stream)
-                     : api().ncclRecv(each.data, each.bytes, kNcclBytes, each.rank, handle_, stream);
+        each.is_sent ? nccl_api().ncclSend(each.data, each.bytes, kNcclBytes, each.rank, handle_, stream)
+                     : nccl_api().ncclRecv(each.data, each.bytes, kNcclBytes, each.rank, handle_, stream);
     if (result == kNcclSuccess) continue;
-    api().ncclGroupEnd();
+    nccl_api().ncclGroupEnd();
     refuse(each.is_sent ? "ncclSend" : "ncclRecv", result);
   }
-  check("ncclGroupEnd", api().ncclGroupEnd());
+  check("ncclGroupEnd", nccl_api().ncclGroupEnd());
 }
 
 void NcclCommunicator::check() {
   NcclResult error = kNcclSuccess;
-  check("ncclCommGetAsyncError", api().ncclCommGetAsyncError(handle_, &error));
+  check("ncclCommGetAsyncError", nccl_api().ncclCommGetAsyncError(handle_, &error));
   check("a transfer between cards", error);
 }
 
 void NcclCommunicator::abort() noexcept {
-  if (const NcclComm handle = std::exchange(handle_, nullptr)) api().ncclCommAbort(handle);
+  if (const NcclComm handle = std::exchange(handle_, nullptr)) nccl_api().ncclCommAbort(handle);
 }
 
 }  // namespace kiln::cuda

@@ -56,21 +56,21 @@ void compute(KernelFn kernel, const Op& op, const Attrs& attrs, Inputs inputs, O
   for (std::size_t i = 0; i < outputs.size(); ++i) put_back(op, outputs[i], computed[i]);
 }
 
-void run(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
+void run_on_host(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   compute(of_host(op).run, op, attrs, inputs, outputs);
 }
-void run_counted(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
+void run_counted_on_host(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   compute(of_host(op).run_counted, op, attrs, inputs, outputs);
 }
 
-CountedOutputs count(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream) {
+CountedOutputs count_on_host(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream) {
   const SmallVector<Tensor, 4> operands = to_host(op, inputs);
   CountedOutputs counted = of_host(op).count(op, attrs, {operands.data(), operands.size()}, stream_of_host());
   for (TensorType& each : counted.types) each.device = stream.device;
   return counted;
 }
 
-Tensors give(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream) {
+Tensors give_on_host(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream) {
   const SmallVector<Tensor, 4> operands = to_host(op, inputs);
   Tensors results = of_host(op).give(op, attrs, {operands.data(), operands.size()}, stream_of_host());
   for (Tensor& each : results) each = ops::to(each, stream.device);
@@ -81,11 +81,11 @@ Tensors give(const Op& op, const Attrs& attrs, Inputs inputs, Stream& stream) {
 
 void add_kernel_on_host(Kernels& kernels, const Op& op, std::string_view reason) {
   const Kernel& host = of_host(op);
-  kernels.add(op, {.run = host.run == nullptr ? nullptr : run,
+  kernels.add(op, {.run = host.run == nullptr ? nullptr : run_on_host,
                    .takes = host.takes,
-                   .count = host.count == nullptr ? nullptr : count,
-                   .run_counted = host.run_counted == nullptr ? nullptr : run_counted,
-                   .give = host.give == nullptr ? nullptr : give,
+                   .count = host.count == nullptr ? nullptr : count_on_host,
+                   .run_counted = host.run_counted == nullptr ? nullptr : run_counted_on_host,
+                   .give = host.give == nullptr ? nullptr : give_on_host,
                    .is_direct = host.is_direct,
                    .on_host = reason});
 }

@@ -58,13 +58,6 @@ bool is_read_elsewhere(const Tensor& result, Inputs inputs) {
   });
 }
 
-// A word on the card that is 0.
-Tensor unset_word(Device device) {
-  const Tensor word = Tensor::empty(Dims{1}, DType::I32, device);
-  fill_elements(word, Tensor::number(false));
-  return word;
-}
-
 void pointwise(const Op& op, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& result = outputs[0];
   const PointwisePlan plan = plan_pointwise(op, inputs, attrs);

@@ -20,7 +20,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/product.cuh"
+constexpr std::string_view kProductKernelText = R"(#include "tensor/cuda/kernels/product.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -53,7 +53,9 @@ struct Multiplication {
   void launch(std::string_view kernel, DType to, std::string_view more, std::int64_t threads) const {
     const std::string body =
         fmt::format("{}<{}, {}, {}{}>", kernel, element_name(dtype()), element_name(to), sums().type, more);
-    run(context, {.function = function_of(context, fmt::format(kText, body), "multiply"), .threads = threads},
+    run(context,
+        {.function = function_of(context, fmt::format(kProductKernelText, body), "multiply"),
+         .threads = threads},
         job);
   }
 };
@@ -136,7 +138,7 @@ Tensor lay_out(MatrixOperand& operand, const Tensor& x, const IntDims& batch) {
   return copy;
 }
 
-ProductJob job_of(const ProductOperands& operands, const Tensor& x, const Tensor& y, const Tensor& result) {
+ProductJob product_job(const ProductOperands& operands, const Tensor& x, const Tensor& y, const Tensor& result) {
   ProductJob job{};
   job.products = count_elements(operands.batch);
   job.rows = operands.rows(), job.columns = operands.columns(), job.depth = operands.depth();
@@ -168,7 +170,7 @@ void multiply_in_order(const Tensor& result, const Tensor& x, const Tensor& y) {
   const bool fits = batch_axes(operands).fits();
   const Tensor left = fits ? x : lay_out(operands.left, x, operands.batch);
   const Tensor right = fits ? y : lay_out(operands.right, y, operands.batch);
-  Multiplication of{Context::of(result.device()), result, sums.order, job_of(operands, left, right, result)};
+  Multiplication of{Context::of(result.device()), result, sums.order, product_job(operands, left, right, result)};
   of.job.parts = std::max<std::int64_t>(1, sums.parts);
   if (sums.order != ProductOrder::Lanes) return multiply_matrices(of);
   if (of.job.columns != 1) turn(of.job);

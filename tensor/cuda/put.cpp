@@ -19,7 +19,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/scatters.cuh"
+constexpr std::string_view kPutText = R"(#include "tensor/cuda/kernels/scatters.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -52,13 +52,6 @@ Form form_of(Put put, std::int64_t word, DType dtype) {
     return {fmt::format("scatter_{}_bytes", word), fmt::format("write_last<{}>", word_name(word))};
   return {fmt::format("scatter_{}_{}", name_of(put), name(dtype)),
           fmt::format("combine_runs<{}, Put::{}>", element_name(dtype), name_of(put))};
-}
-
-// A word on the card that is 0.
-Tensor unset_word(Device device) {
-  const Tensor word = Tensor::empty(Dims{1}, DType::I32, device);
-  fill_elements(word, Tensor::number(false));
-  return word;
 }
 
 // What targets count: a step that all places are whole ones of, so that targets are small numbers.
@@ -139,7 +132,8 @@ void Targets::put(const Tensor& source, const Columns& columns, Put put) const {
     job.axes = part.walk.argument<2>();
     job.result = to + part.first[0] * word;
     job.source = from + part.first[1] * word;
-    const FunctionHandle function = function_of(context, fmt::format(kText, form.name, form.body), form.name);
+    const FunctionHandle function =
+        function_of(context, fmt::format(kPutText, form.name, form.body), form.name);
     run(context, {.function = function, .threads = job.count * job.columns}, job);
   });
 }

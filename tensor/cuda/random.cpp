@@ -22,7 +22,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/draws.cuh"
+constexpr std::string_view kRandomText = R"(#include "tensor/cuda/kernels/draws.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -44,7 +44,7 @@ void draw_into(const Tensor& result, const std::string& what, std::int64_t per_b
   job.result = result.raw_writable();
   Context& context = Context::of(result.device());
   run(context,
-      {.function = function_of(context, fmt::format(kText, what), "draw_all"),
+      {.function = function_of(context, fmt::format(kRandomText, what), "draw_all"),
        .threads = ceil_divide(static_cast<std::int64_t>(job.count), per_block)},
       job);
 }

@@ -20,14 +20,16 @@ struct LibraryWords {
   std::string_view package;  // of Python, that has it
 };
 
-constexpr LibraryWords kWords[] = {
+constexpr LibraryWords kLibraryWords[] = {
     {"driver", "NVIDIA's driver", "KILN_CUDA_DRIVER", "libcuda.so", ""},
     {"NVRTC", "NVRTC, the compiler of CUDA,", "KILN_NVRTC", "libnvrtc.so", "nvidia-cuda-nvrtc"},
     {"cublasLt", "cublasLt", "KILN_CUBLASLT", "libcublasLt.so", "nvidia-cublas"},
     {"NCCL", "NCCL", "KILN_NCCL", "libnccl.so", "nvidia-nccl"},
 };
 
-const LibraryWords& words_of(const Finding& found) { return kWords[static_cast<std::size_t>(found.library)]; }
+const LibraryWords& words_of(const Finding& found) {
+  return kLibraryWords[static_cast<std::size_t>(found.library)];
+}
 
 // The major version of CUDA that a library beside the driver should have.
 int wanted_major(const Finding& found) {
@@ -180,7 +182,7 @@ const Card& card_of(Device device) { return *std::next(driver().cards.begin(), d
 
 }  // namespace
 
-std::string_view name(Library library) { return kWords[static_cast<std::size_t>(library)].name; }
+std::string_view name(Library library) { return kLibraryWords[static_cast<std::size_t>(library)].name; }
 
 std::optional<Refusal> refusal_of(const Finding& found) {
   if (found.state == State::Usable) return std::nullopt;

@@ -18,7 +18,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/scans.cuh"
+constexpr std::string_view kScansText = R"(#include "tensor/cuda/kernels/scans.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -59,7 +59,8 @@ void scan(const Form& form, const Tensor& x, int dim, const Tensor& result, cons
   Context& context = Context::of(x.device());
   const auto launch = [&](const char* walk, std::int64_t threads) {
     run(context,
-        {.function = function_of(context, fmt::format(kText, form.type, walk), "scan"), .threads = threads},
+        {.function = function_of(context, fmt::format(kScansText, form.type, walk), "scan"),
+         .threads = threads},
         job);
   };
   const Count sequences = job.outer * job.inner;

@@ -15,7 +15,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/shuffle.cuh"
+constexpr std::string_view kShuffleText = R"(#include "tensor/cuda/kernels/shuffle.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) shuffle_end(const Shuffle
 constexpr std::int64_t kStepsOfBlock = 4096;  // so many that are left go on in one block
 
 void launch(Context& context, const char* name, const ShuffleJob& job, std::int64_t threads) {
-  run(context, {.function = function_of(context, std::string(kText), name), .threads = threads}, job);
+  run(context, {.function = function_of(context, std::string(kShuffleText), name), .threads = threads}, job);
 }
 
 std::int64_t left_after_round(std::int64_t steps) { return steps - steps / 4; }

@@ -19,7 +19,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/sort.cuh"
+constexpr std::string_view kSortText = R"(#include "tensor/cuda/kernels/sort.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -158,7 +158,7 @@ void find_stable_order(const Tensor& result, const Tensor& keys, bool descending
   }
   const char* const body = is_short ? "order_by_counting" : "order_in_tile";
   const std::string text =
-      fmt::format(kText, "order_rows", fmt::format("{}<{}>", body, keys_name(keys.dtype())));
+      fmt::format(kSortText, "order_rows", fmt::format("{}<{}>", body, keys_name(keys.dtype())));
   launch(Context::of(keys.device()), text, "order_rows", job,
          is_short ? job.rows * job.length : job.rows * kThreadsOfBlock);
 }

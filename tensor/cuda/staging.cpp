@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::size_t kPieces = 4;
-const DriverApi& api() { return driver().api; }
 Address address_of(const std::byte* data) { return reinterpret_cast<Address>(data); }
 
 // Memory of the host that the card copies from and to while the host goes on. A piece is used in turn, when
@@ -31,8 +30,8 @@ class Staging {
       const std::size_t part = std::min(kPiece, bytes - at);
       Piece& piece = next();
       std::memcpy(piece.memory, from + at, part);
-      context_.check("cuMemcpyHtoDAsync_v2",
-                     api().cuMemcpyHtoDAsync_v2(address_of(to + at), piece.memory, part, context_.stream()));
+      context_.check("cuMemcpyHtoDAsync_v2", driver_api().cuMemcpyHtoDAsync_v2(
+                                                 address_of(to + at), piece.memory, part, context_.stream()));
       piece.done->record();
     }
   }
@@ -51,9 +50,9 @@ class Staging {
       }
       if (i >= count) continue;
       turn = &next();
-      context_.check("cuMemcpyDtoHAsync_v2",
-                     api().cuMemcpyDtoHAsync_v2(turn->memory, address_of(from + i * kPiece),
-                                                std::min(kPiece, bytes - i * kPiece), context_.stream()));
+      context_.check("cuMemcpyDtoHAsync_v2", driver_api().cuMemcpyDtoHAsync_v2(
+                                                 turn->memory, address_of(from + i * kPiece),
+                                                 std::min(kPiece, bytes - i * kPiece), context_.stream()));
       turn->done->record();
     }
   }
@@ -68,7 +67,7 @@ class Staging {
     Piece& piece = pieces_[turn_++ % kPieces];
     if (piece.memory == nullptr) {
       void* memory = nullptr;
-      context_.check("cuMemHostAlloc", api().cuMemHostAlloc(&memory, kPiece, kHostPortable));
+      context_.check("cuMemHostAlloc", driver_api().cuMemHostAlloc(&memory, kPiece, kHostPortable));
       piece.memory = static_cast<std::byte*>(memory);
     }
     if (piece.done) {
@@ -106,8 +105,8 @@ void copy_between(DevicePlace to, DevicePlace from, std::size_t bytes) {
   is_free.hold(source);
   Event is_there(source);
   source.check("cuMemcpyPeerAsync",
-               api().cuMemcpyPeerAsync(address_of(to.data), target.handle(), address_of(from.data),
-                                       source.handle(), bytes, source.stream()));
+               driver_api().cuMemcpyPeerAsync(address_of(to.data), target.handle(), address_of(from.data),
+                                              source.handle(), bytes, source.stream()));
   is_there.record();
   is_there.hold(target);
 }
@@ -124,7 +123,7 @@ void copy(DevicePlace to, DevicePlace from, std::size_t bytes) {
     const Address target = address_of(to.data), source = address_of(from.data);
     give(Context::of(to.device),
          OtherWork{"cuMemcpyDtoDAsync_v2", {target, source, bytes}, [=](StreamHandle stream) {
-                     return api().cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
+                     return driver_api().cuMemcpyDtoDAsync_v2(target, source, bytes, stream);
                    }});
   } else {
     copy_between(to, from, bytes);

@@ -24,7 +24,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/true_places.cuh"
+constexpr std::string_view kTruePlacesText = R"(#include "tensor/cuda/kernels/true_places.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -38,7 +38,8 @@ extern "C" __global__ void __launch_bounds__(256) repeated_rows(const RepeatJob 
 template <class Job>
 void launch(Device device, const char* name, const Job& job, std::int64_t threads) {
   Context& context = Context::of(device);
-  run(context, {.function = function_of(context, std::string(kText), name), .threads = threads}, job);
+  run(context, {.function = function_of(context, std::string(kTruePlacesText), name), .threads = threads},
+      job);
 }
 
 std::int64_t integer_on_host(const Tensor& x, std::int64_t at) {

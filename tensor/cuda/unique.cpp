@@ -21,7 +21,7 @@
 namespace kiln::cuda {
 namespace {
 
-constexpr std::string_view kText = R"(#include "tensor/cuda/kernels/unique.cuh"
+constexpr std::string_view kUniqueText = R"(#include "tensor/cuda/kernels/unique.cuh"
 
 using namespace kiln;
 using namespace kiln::cuda;
@@ -34,7 +34,8 @@ void launch(Device device, const char* job_name, const std::string& body, const 
             std::int64_t threads) {
   Context& context = Context::of(device);
   run(context,
-      {.function = function_of(context, fmt::format(kText, job_name, body), "distinct"), .threads = threads},
+      {.function = function_of(context, fmt::format(kUniqueText, job_name, body), "distinct"),
+       .threads = threads},
       job);
 }
 
@@ -42,13 +43,13 @@ long long* places_to_write(const Tensor& x) { return reinterpret_cast<long long*
 const long long* places_of(const Tensor& x) { return reinterpret_cast<const long long*>(x.raw()); }
 
 bool is_by_slice(const Attrs& attrs) { return attrs.has("dim"); }
-int dim_of(const Tensor& x, const Attrs& attrs) { return rules::dim_attr(attrs, "dim", x.rank()); }
+int slice_dim(const Tensor& x, const Attrs& attrs) { return rules::dim_attr(attrs, "dim", x.rank()); }
 
 // What is compared, as rows of a contiguous matrix: slices along `dim`, whose other dimensions stay in order,
 // or elements.
 Tensor compared_rows(const Tensor& x, const Attrs& attrs) {
   if (!is_by_slice(attrs)) return ops::view(in_order(x), Dims{x.numel(), 1});
-  const int dim = dim_of(x, attrs);
+  const int dim = slice_dim(x, attrs);
   Dims order{dim};
   for (int d = 0; d < x.rank(); ++d)
     if (d != dim) order.push_back(d);
@@ -100,7 +101,7 @@ CountedOutputs count_unique(const Op&, const Attrs& attrs, Inputs inputs, Stream
   const Tensor firsts = TrueElements(starts).places(IntDims(starts.sizes()), IntDims{1});
   IntDims sizes{firsts.numel()}, inverse = x.sizes();
   if (is_by_slice(attrs)) {
-    const auto dim = static_cast<std::size_t>(dim_of(x, attrs));
+    const auto dim = static_cast<std::size_t>(slice_dim(x, attrs));
     inverse = IntDims{x.sizes()[dim]};
     sizes = x.sizes();
     sizes[dim] = firsts.numel();
@@ -127,7 +128,7 @@ void take_slices(const Tensor& result, const Tensor& rows, const Tensor& places)
 void put_slices(const Tensor& result, const Tensor& x, const Attrs& attrs, const Tensor& places) {
   if (result.numel() == 0) return;
   const Tensor rows = compared_rows(x, attrs);
-  const int dim = is_by_slice(attrs) ? dim_of(x, attrs) : 0;
+  const int dim = is_by_slice(attrs) ? slice_dim(x, attrs) : 0;
   if (dim == 0) return take_slices(result, rows, places);
   const Tensor first = ops::permute(result, [&] {
     Dims order{dim};

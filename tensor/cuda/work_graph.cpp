@@ -9,8 +9,6 @@
 namespace kiln::cuda {
 namespace {
 
-const DriverApi& api() { return driver().api; }
-
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.function == b.function && a.threads == b.threads && a.shared_bytes == b.shared_bytes &&
          a.places == b.places;
@@ -47,22 +45,23 @@ bool are_alike(std::span<const Work> a, std::span<const Work> b) {
 std::unique_ptr<WorkGraph> WorkGraph::make(Context& context, std::span<const Work> work) {
   std::unique_ptr<WorkGraph> made(new WorkGraph(context, work));
   if (made->capture() != kSuccess || !made->find_nodes()) return nullptr;
-  return api().cuGraphInstantiateWithFlags(&made->exec_, made->graph_, 0) == kSuccess ? std::move(made)
-                                                                                      : nullptr;
+  return driver_api().cuGraphInstantiateWithFlags(&made->exec_, made->graph_, 0) == kSuccess ? std::move(made)
+                                                                                             : nullptr;
 }
 
 // The driver keeps what is on its way until it is done: nothing waits here, be there much work ahead of it.
 WorkGraph::~WorkGraph() {
   if (Context::made_for(context_.device()) == nullptr) return;
-  if (exec_ != nullptr) context_.note(api().cuGraphExecDestroy(exec_));
-  if (graph_ != nullptr) context_.note(api().cuGraphDestroy(graph_));
+  if (exec_ != nullptr) context_.note(driver_api().cuGraphExecDestroy(exec_));
+  if (graph_ != nullptr) context_.note(driver_api().cuGraphDestroy(graph_));
 }
 
 // What other threads ask of the driver meanwhile neither is captured nor ends the capture.
 Result WorkGraph::capture() {
   const StreamHandle stream = context_.stream();
   const std::lock_guard lock(context_.capture_mutex());
-  if (const Result begun = api().cuStreamBeginCapture_v2(stream, kCaptureThreadLocal); begun != kSuccess)
+  if (const Result begun = driver_api().cuStreamBeginCapture_v2(stream, kCaptureThreadLocal);
+      begun != kSuccess)
     return begun;
   Result result = kSuccess;
   try {
@@ -72,7 +71,7 @@ Result WorkGraph::capture() {
   } catch (const OpError&) {
     result = kUnknownError;  // the library tells it again when the work is given without a graph
   }
-  const Result ended = api().cuStreamEndCapture(stream, &graph_);
+  const Result ended = driver_api().cuStreamEndCapture(stream, &graph_);
   return result != kSuccess ? result : ended;
 }
 
@@ -80,17 +79,18 @@ Result WorkGraph::capture() {
 // an order.
 bool WorkGraph::find_nodes() {
   std::size_t count = 0;
-  if (api().cuGraphGetNodes(graph_, nullptr, &count) != kSuccess) return false;
+  if (driver_api().cuGraphGetNodes(graph_, nullptr, &count) != kSuccess) return false;
   std::vector<GraphNodeHandle> all(count);
-  if (api().cuGraphGetNodes(graph_, all.data(), &count) != kSuccess) return false;
+  if (driver_api().cuGraphGetNodes(graph_, all.data(), &count) != kSuccess) return false;
   for (const Work& each : work_) {
     const auto* const work = std::get_if<KernelWork>(&each);
     if (work == nullptr) continue;
     const auto found = std::find_if(all.begin(), all.end(), [&](GraphNodeHandle node) {
       int type = -1;
       KernelNode parameters{};
-      return node != nullptr && api().cuGraphNodeGetType(node, &type) == kSuccess && type == kNodeKernel &&
-             api().cuGraphKernelNodeGetParams_v2(node, &parameters) == kSuccess &&
+      return node != nullptr && driver_api().cuGraphNodeGetType(node, &type) == kSuccess &&
+             type == kNodeKernel &&
+             driver_api().cuGraphKernelNodeGetParams_v2(node, &parameters) == kSuccess &&
              is_node_of(parameters, *work);
     });
     if (found == all.end()) return false;
@@ -115,7 +115,7 @@ Result WorkGraph::change(GraphNodeHandle node, const KernelWork& work) {
   parameters.block_x = work.threads;
   parameters.shared = work.shared_bytes;
   parameters.parameters = pointers.data();
-  return api().cuGraphExecKernelNodeSetParams_v2(exec_, node, &parameters);
+  return driver_api().cuGraphExecKernelNodeSetParams_v2(exec_, node, &parameters);
 }
 
 bool WorkGraph::launch(std::span<const Work> work) {
@@ -128,7 +128,7 @@ bool WorkGraph::launch(std::span<const Work> work) {
     if (change(here, *kernel) != kSuccess) return false;
     work_[i] = work[i];
   }
-  context_.check("cuGraphLaunch", api().cuGraphLaunch(exec_, context_.stream()));
+  context_.check("cuGraphLaunch", driver_api().cuGraphLaunch(exec_, context_.stream()));
   return true;
 }
 

@@ -15,7 +15,7 @@ using linalg::row;
 using linalg::rows_of;
 using linalg::t;
 
-Tensor number(double value) { return Tensor::number(value); }
+Tensor scalar(double value) { return Tensor::number(value); }
 
 // Convergence is quadratic at the end: f64 needs 5 to 8 sweeps for these sizes.
 int sweeps_for(std::int64_t n) { return n <= 2 ? 1 : n <= 8 ? 7 : 10; }
@@ -30,7 +30,7 @@ class Rounds {
     moved_own_ = moved(own_);
     moved_partner_ = moved(partner_);
     const Tensor places = ops::arange(0, n, 1, like.dtype(), like.device());
-    side_ = ops::sign(number(static_cast<double>(n - 1) / 2) - places);
+    side_ = ops::sign(scalar(static_cast<double>(n - 1) / 2) - places);
   }
 
   // The orthogonal matrix that makes the elements of pairs in the symmetric x zero, and moves columns.
@@ -42,9 +42,9 @@ class Rounds {
     const Tensor shared = above + ops::flip(above, place);
     const Tensor gap = (ops::flip(own, place) - own) * side_;
     const Tensor length = ops::abs(gap) + ops::sqrt(ops::square(gap) + ops::square(shared));
-    const Tensor is_zero = ops::eq(length, number(0.0));
-    const Tensor share = shared / ops::where(is_zero, number(1.0), length);
-    const Tensor tangent = ops::where(ops::lt(gap, number(0.0)), -share, share) * side_;
+    const Tensor is_zero = ops::eq(length, scalar(0.0));
+    const Tensor share = shared / ops::where(is_zero, scalar(1.0), length);
+    const Tensor tangent = ops::where(ops::lt(gap, scalar(0.0)), -share, share) * side_;
     const Tensor cosine = ops::reciprocal(ops::sqrt(ops::square(tangent) + 1.0));
     return column(cosine) * moved_own_ + column(cosine * tangent) * moved_partner_;
   }
@@ -64,7 +64,7 @@ class Rounds {
 // The largest magnitude of each matrix, 1 of zeros: what it is divided by, so that no square overflows.
 Tensor scale_of(const Tensor& x) {
   const Tensor largest = ops::amax(ops::abs(x), Dims{x.rank() - 2, x.rank() - 1}, true);
-  return ops::where(ops::eq(largest, number(0.0)), number(1.0), largest);
+  return ops::where(ops::eq(largest, scalar(0.0)), scalar(1.0), largest);
 }
 
 struct Sorted {
@@ -140,7 +140,7 @@ Tensors thin_svd(const Op& op, Inputs inputs, const Attrs&) {
   const Turned found = turned(op, x, true);
   const Orthogonal basis = orthogonal_factors(op, found.columns, n);
   const Tensor diagonal = linalg::diagonal(some_rows(basis.r, 0, n));
-  const Tensor signs = ops::where(ops::lt(diagonal, number(0.0)), number(-1.0), ops::ones_like(diagonal));
+  const Tensor signs = ops::where(ops::lt(diagonal, scalar(0.0)), scalar(-1.0), ops::ones_like(diagonal));
   const Tensor left = basis.q * row(signs);
   if (is_wide) return {found.vectors, found.lengths, t(left)};
   return {left, found.lengths, t(found.vectors)};

@@ -38,7 +38,7 @@ OnnxValues extremum(const OnnxApplication& app, std::string_view type) {
   return {app.cast(app.reduce(type, x, axes, app.attrs.get<bool>("keepdim")), dtype)};
 }
 
-std::int64_t axis_of(const OnnxApplication& app) { return onnx_axis(app.attrs.at("dim"), app.rank(0)); }
+std::int64_t scanned_axis(const OnnxApplication& app) { return onnx_axis(app.attrs.at("dim"), app.rank(0)); }
 
 // x moved by `places` along an axis toward its end, with `fill` where nothing comes.
 OnnxValue shifted(const OnnxApplication& app, const OnnxValue& x, std::int64_t axis, std::int64_t places,
@@ -50,7 +50,7 @@ OnnxValue shifted(const OnnxApplication& app, const OnnxValue& x, std::int64_t a
 }
 
 std::int64_t scanned_size(const OnnxApplication& app) {
-  return app.rank(0) == 0 ? 1 : app.input_types[0].sizes[static_cast<std::size_t>(axis_of(app))].fixed();
+  return app.rank(0) == 0 ? 1 : app.input_types[0].sizes[static_cast<std::size_t>(scanned_axis(app))].fixed();
 }
 
 double lowest(DType dtype) {
@@ -77,7 +77,7 @@ OnnxValues extremum_along(const OnnxApplication& app) {
   const DType dtype = app.input_types[0].dtype;
   const OnnxValue x = app.input(0, dtype == DType::Bool ? DType::I32 : dtype);
   if (app.rank(0) == 0) return {app.node("Identity", {app.input(0)}), app.scalar(0, DType::I64)};
-  const std::int64_t axis = axis_of(app);
+  const std::int64_t axis = scanned_axis(app);
   const OnnxValue places =
       app.node(is_max ? "ArgMax" : "ArgMin", {x}, {{"axis", axis}, {"keepdims", std::int64_t{keepdim}}});
   return {app.cast(app.reduce(is_max ? "ReduceMax" : "ReduceMin", x, {axis}, keepdim), dtype), places};
@@ -92,7 +92,7 @@ OnnxValues place_of_extremum(const OnnxApplication& app) {
     const Dim all[] = {-1};
     x = app.node("Reshape", {x, app.sizes(all)});
   }
-  const std::int64_t axis = app.rank(0) == 0 || is_whole ? 0 : axis_of(app);
+  const std::int64_t axis = app.rank(0) == 0 || is_whole ? 0 : scanned_axis(app);
   const OnnxValue place = app.node(app.op.name() == "argmax" ? "ArgMax" : "ArgMin", {x},
                                    {{"axis", axis}, {"keepdims", std::int64_t{keepdim && !is_whole}}});
   return {app.rank(0) == 0 || is_whole ? app.reshape(place, app.result().sizes) : place};
@@ -101,14 +101,14 @@ OnnxValues place_of_extremum(const OnnxApplication& app) {
 OnnxValues cumsum(const OnnxApplication& app) {
   const OnnxValue x = app.input(0, app.result().dtype);
   if (app.rank(0) == 0) return {app.node("Identity", {x})};
-  return {app.node("CumSum", {x, app.size(axis_of(app))})};
+  return {app.node("CumSum", {x, app.size(scanned_axis(app))})};
 }
 
 OnnxValues cumprod(const OnnxApplication& app) {
   OnnxValue result = app.node("Identity", {app.input(0, app.result().dtype)});
   const std::int64_t size = scanned_size(app);
   for (std::int64_t places = 1; places < size; places *= 2)
-    result = app.node("Mul", {result, shifted(app, result, axis_of(app), places, 1)});
+    result = app.node("Mul", {result, shifted(app, result, scanned_axis(app), places, 1)});
   return {result};
 }
 
@@ -118,7 +118,7 @@ OnnxValues cumulative_extremum(const OnnxApplication& app) {
   const TensorType& type = app.input_types[0];
   OnnxValue best = app.node("Identity", {app.input(0)});
   if (app.rank(0) == 0) return {best, app.scalar(0, DType::I64)};
-  const std::int64_t axis = axis_of(app), size = scanned_size(app);
+  const std::int64_t axis = scanned_axis(app), size = scanned_size(app);
   OnnxInts beside(app.rank(0) - static_cast<std::size_t>(axis) - 1);
   std::iota(beside.begin(), beside.end(), 1);
   const OnnxValue counted = app.node("Range", {app.size(0), app.size(size), app.size(1)});
@@ -137,7 +137,7 @@ OnnxValues softmax(const OnnxApplication& app) {
   const OnnxValue x = app.input(0, app.result().dtype);
   const bool is_log = app.op.name() == "log_softmax";
   if (app.rank(0) == 0) return {app.scalar(is_log ? 0 : 1, x.dtype)};
-  return {app.node(is_log ? "LogSoftmax" : "Softmax", {x}, {{"axis", axis_of(app)}})};
+  return {app.node(is_log ? "LogSoftmax" : "Softmax", {x}, {{"axis", scanned_axis(app)}})};
 }
 
 }  // namespace kiln::onnx_rules

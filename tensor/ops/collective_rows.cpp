@@ -15,10 +15,6 @@ using ops::for_gradient;
 using ops::for_tangent;
 using ops::rows_first;
 
-constexpr std::string_view kFamily = "collective";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 TensorType with_rows(const TensorType& x, Dim rows) {
   Dims sizes = x.sizes;
   sizes[0] = rows;
@@ -56,7 +52,7 @@ std::vector<TensorType> reducescatter_infer(std::span<const TensorType> inputs, 
 
 // Of the sum of all gradients each rank has its own rows.
 Tensors allgather_vjp(const VjpArgs& args) {
-  static const Op& scatter = op("reducescatter");
+  static const Op& scatter = op_named("reducescatter");
   Attrs attrs = ops::attrs_like(scatter, for_gradient(args.attrs));
   attrs.set("rows", args.input_types[0].sizes[0]);
   return kiln::bind(scatter, args.grads, attrs);
@@ -68,7 +64,7 @@ Tensors allgather_jvp(const JvpArgs& args) {
 }
 
 Tensors reducescatter_vjp(const VjpArgs& args) {
-  static const Op& gather = op("allgather");
+  static const Op& gather = op_named("allgather");
   Attrs attrs = ops::attrs_like(gather, for_gradient(args.attrs));
   attrs.set("total", args.input_types[0].sizes[0]);
   const double scale = args.attrs.get<double>("prescale") * args.attrs.get<double>("postscale");
@@ -90,7 +86,7 @@ std::vector<TensorType> reduce_infer(std::span<const TensorType> inputs, const A
 }
 
 Tensors adjoint(std::string_view of, const VjpArgs& args) {
-  const Op& other = op(of);
+  const Op& other = op_named(of);
   Attrs attrs = ops::attrs_like(other, for_gradient(args.attrs));
   attrs.set("root", args.attrs.at("root"));
   return kiln::bind(other, args.grads, attrs);
@@ -152,15 +148,15 @@ Tensors alltoall_batch(const BatchArgs& args) {
 
 // ---- The rows --------------------------------------------------------------------------------------------
 
-Signature signature_of(std::string_view own, std::string_view results = "") {
+Signature row_signature(std::string_view own, std::string_view results = "") {
   return Signature::parse(
       fmt::format("{}, process_set: int = 0, name: str = \"\", place: str = \"\"){}", own, results));
 }
 
 void add_gathering(OpTable& table) {
   table.add(
-      {.signature = signature_of("allgather(x: tensor, *, total: int? = none"),
-       .family = kFamily,
+      {.signature = row_signature("allgather(x: tensor, *, total: int? = none"),
+       .family = "collective",
        .documentation =
            "The rows of all ranks, in their order; ranks may have other numbers of rows. `total` says how "
            "many there are together, where that is known: then the shape does not depend on other ranks.",
@@ -174,9 +170,9 @@ void add_gathering(OpTable& table) {
        .onnx = onnx_rules::allgather,
        .complex = ops::rows_of_pairs});
   table.add(
-      {.signature = signature_of("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
-                                 "postscale: float = 1.0"),
-       .family = kFamily,
+      {.signature = row_signature("reducescatter(x: tensor, *, rows: int, prescale: float = 1.0, "
+                                  "postscale: float = 1.0"),
+       .family = "collective",
        .documentation =
            "The next `rows` rows of the sum over all ranks: those of the ranks follow each other, and are "
            "all rows.",
@@ -192,8 +188,8 @@ void add_gathering(OpTable& table) {
 }
 
 void add_rooted(OpTable& table) {
-  table.add({.signature = signature_of("broadcast_from(x: tensor, *, root: int"),
-             .family = kFamily,
+  table.add({.signature = row_signature("broadcast_from(x: tensor, *, root: int"),
+             .family = "collective",
              .documentation = "The tensor that rank `root` has, on each rank.",
              .example = ">>> broadcast_from(tensor([1.0, 2.0]), root=0).tolist()\n[1.0, 2.0]",
              .infer = broadcast_infer,
@@ -205,8 +201,8 @@ void add_rooted(OpTable& table) {
              .effects = kCommunicates,
              .onnx = onnx_rules::moved_alone,
              .complex = ops::of_pairs});
-  table.add({.signature = signature_of("reduce_to(x: tensor, *, root: int"),
-             .family = kFamily,
+  table.add({.signature = row_signature("reduce_to(x: tensor, *, root: int"),
+             .family = "collective",
              .documentation = "The sum over all ranks on rank `root`, and zeros on the others.",
              .example = ">>> reduce_to(tensor([1.0, 2.0]), root=0).tolist()\n[1.0, 2.0]",
              .infer = reduce_infer,
@@ -225,10 +221,10 @@ void add_row_collectives(OpTable& table) {
   add_gathering(table);
   add_rooted(table);
   table.add(
-      {.signature = signature_of("alltoall(x: tensor, splits: tensor? = none, *, total: int? = none, "
-                                 "ranks: int? = none",
-                                 " -> (received, received_splits)"),
-       .family = kFamily,
+      {.signature = row_signature("alltoall(x: tensor, splits: tensor? = none, *, total: int? = none, "
+                                  "ranks: int? = none",
+                                  " -> (received, received_splits)"),
+       .family = "collective",
        .documentation =
            "Sends the next `splits[r]` rows to each rank r, evenly without `splits`, and gives the rows "
            "that arrive, in the order of ranks, with how many each sent. `total` says how many rows the "

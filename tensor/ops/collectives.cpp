@@ -15,8 +15,6 @@ namespace {
 using ops::for_gradient;
 using ops::for_tangent;
 
-constexpr std::string_view kFamily = "collective";
-
 ReduceOp op_of(const Attrs& attrs) { return reduce_op_named(attrs.get<std::string>("op")); }
 bool is_linear(const Attrs& attrs) {
   const ReduceOp op = op_of(attrs);
@@ -220,7 +218,7 @@ constexpr std::string_view kNamed = "name: str = \"\", place: str = \"\"";
 
 void add_allreduce(OpTable& table) {
   table.add({.signature = Signature::parse(signature_of("allreduce(x: tensor", kNamed)),
-             .family = kFamily,
+             .family = "collective",
              .documentation =
                  "What the tensors of all ranks come to, on each of them: `postscale` times their `op` of "
                  "`prescale` times each. All ranks call it, by equal names.",
@@ -236,7 +234,7 @@ void add_allreduce(OpTable& table) {
              .onnx = onnx_rules::reduced_alone,
              .complex = ops::sums_of_pairs});
   table.add({.signature = Signature::parse(signature_of("grouped_allreduce(tensors: tensors", kNamed)),
-             .family = kFamily,
+             .family = "collective",
              .documentation = "`allreduce` of several tensors, which are done together.",
              .example = ">>> [t.tolist() for t in grouped_allreduce([tensor([1.0]), tensor([2.0])])]\n"
                         "[[1.0], [2.0]]",
@@ -255,7 +253,7 @@ void add_halves(OpTable& table) {
   constexpr std::string_view kLines = "names: str = \"\", places: str = \"\", group: str = \"\"";
   table.add(
       {.signature = Signature::parse(signature_of("allreduce_start(tensors: tensors", kLines)),
-       .family = kFamily,
+       .family = "collective",
        .documentation =
            "Begins `allreduce` of each tensor, and gives a token for `allreduce_wait`. Names and places "
            "are lines, one for each tensor.",
@@ -269,7 +267,7 @@ void add_halves(OpTable& table) {
        .onnx = OnnxRule::none("it is half of allreduce, which has a form as a whole")});
   table.add(
       {.signature = Signature::parse("allreduce_wait(token: tensor, tensors: tensors)"),
-       .family = kFamily,
+       .family = "collective",
        .documentation =
            "The results of what `allreduce_start` began, as soon as they are there. It is given the same "
            "tensors, so that their memory stays until then.",
@@ -294,7 +292,7 @@ void add_collective_ops(OpTable& table) {
                  "extremal_here(x: tensor, after: tensor? = none, *, op: str[\"min\", \"max\"] = \"max\", "
                  "process_set: int = 0, {})",
                  kNamed)),
-             .family = kFamily,
+             .family = "collective",
              .documentation =
                  "For each element, is this rank the first that has the extremum over all ranks? There its "
                  "gradient goes. Ranks ask each other when `after` is there.",

@@ -12,10 +12,7 @@ namespace {
 
 using rules::apply_one;
 
-constexpr std::string_view kFamily = "complex";
 constexpr std::string_view kNoOnnx = "ONNX has no complex tensors";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 [[noreturn]] void refuse(std::string_view op, std::string_view what, DType dtype, std::string_view help) {
   throw OpError(ErrorKind::DType, fmt::format("{}: expects {}, got {}", op, what, name(dtype)), {0},
@@ -166,7 +163,7 @@ Tensors joined_batch(const BatchArgs& args) { return {ops::view_as_complex(as_pa
 Op part_view(std::string_view signature, std::string_view documentation, std::string_view example,
              ViewFn view, InferFn infer, UndoFn undo, VjpFn vjp) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "complex",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -246,7 +243,7 @@ Tensors polar_body(const Op&, Inputs inputs, const Attrs&) {
 Op composite(std::string_view signature, std::string_view documentation, std::string_view example,
              InferFn infer, BodyFn body, ComplexRule complex) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "complex",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -261,7 +258,7 @@ Op composite(std::string_view signature, std::string_view documentation, std::st
 
 void add_complex_ops(OpTable& table) {
   table.add({.signature = Signature::parse("complex(real: tensor, imag: tensor)"),
-             .family = kFamily,
+             .family = "complex",
              .documentation = "Complex numbers of these parts, which broadcast: c128 of f64, else c64.",
              .example = ">>> complex(tensor([1.0, 2.0]), 0.5).imag().tolist()\n[0.5, 0.5]",
              .infer = complex_infer,
@@ -291,29 +288,29 @@ void add_complex_ops(OpTable& table) {
 namespace ops {
 
 Tensor complex(const Tensor& real, const Tensor& imaginary) {
-  static const Op& row = op("complex");
+  static const Op& row = op_named("complex");
   if (real.is_number() && imaginary.is_number() && !real.is_symbol() && !imaginary.is_symbol())
     return Tensor::number(Complex<double>{real.item_float(), imaginary.item_float()});
   return apply_one(row, {real, imaginary});
 }
 Tensor real(const Tensor& z) {
-  static const Op& row = op("real");
+  static const Op& row = op_named("real");
   return apply_one(row, {z});
 }
 Tensor imag(const Tensor& z) {
-  static const Op& row = op("imag");
+  static const Op& row = op_named("imag");
   return apply_one(row, {z});
 }
 Tensor view_as_real(const Tensor& z) {
-  static const Op& row = op("view_as_real");
+  static const Op& row = op_named("view_as_real");
   return apply_one(row, {z});
 }
 Tensor view_as_complex(const Tensor& x) {
-  static const Op& row = op("view_as_complex");
+  static const Op& row = op_named("view_as_complex");
   return apply_one(row, {x});
 }
 Tensor conj(const Tensor& z) {
-  static const Op& row = op("conj");
+  static const Op& row = op_named("conj");
   return is_complex(z.dtype()) ? apply_one(row, {z}) : z;
 }
 

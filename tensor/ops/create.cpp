@@ -49,11 +49,8 @@ using rules::apply_one;
 using rules::device_attr;
 using rules::dtype_attr;
 
-constexpr std::string_view kFamily = "create";
 constexpr std::string_view kNoInputs = "it has no tensor inputs";
 constexpr std::string_view kConstant = "the values do not depend on those of its inputs";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 // The dtype a number gives a new tensor.
 DType dtype_of_number(const TensorType& type) {
@@ -206,7 +203,7 @@ std::vector<TensorType> linspace_infer(std::span<const TensorType>, const Attrs&
 Op creation(std::string_view signature, std::string_view documentation, std::string_view example,
             InferFn infer, OnnxRule onnx) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "create",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -330,31 +327,31 @@ void add_create_ops(OpTable& table) {
 namespace ops {
 
 Tensor full(Ints sizes, const Tensor& number, DType dtype, Device device) {
-  static const Op& row = op("full");
+  static const Op& row = op_named("full");
   return apply_one(row, {number}, {rules::to_dims(sizes), dtype, device});
 }
 Tensor zeros(Ints sizes, DType dtype, Device device) {
-  static const Op& row = op("zeros");
+  static const Op& row = op_named("zeros");
   return apply_one(row, {}, {rules::to_dims(sizes), dtype, device});
 }
 Tensor ones(Ints sizes, DType dtype, Device device) {
-  static const Op& row = op("ones");
+  static const Op& row = op_named("ones");
   return apply_one(row, {}, {rules::to_dims(sizes), dtype, device});
 }
 Tensor zeros_like(const Tensor& x) {
-  static const Op& row = op("zeros_like");
+  static const Op& row = op_named("zeros_like");
   return apply_one(row, {x});
 }
 Tensor ones_like(const Tensor& x) {
-  static const Op& row = op("ones_like");
+  static const Op& row = op_named("ones_like");
   return apply_one(row, {x});
 }
 Tensor full_like(const Tensor& x, double value) {
-  static const Op& row = op("full_like");
+  static const Op& row = op_named("full_like");
   return apply_one(row, {x}, {value});
 }
 Tensor arange(Dim begin, Dim end, Dim step, DType dtype, Device device) {
-  static const Op& row = op("arange");
+  static const Op& row = op_named("arange");
   return apply_one(row, {}, {begin, end, step, dtype, device});
 }
 

@@ -15,10 +15,6 @@ namespace {
 
 using rules::apply_one;
 
-constexpr std::string_view kFamily = "create";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // ---- eye ----
 
 std::vector<TensorType> eye_infer(std::span<const TensorType>, const Attrs& attrs) {
@@ -106,7 +102,7 @@ Tensors one_hot_batch(const BatchArgs& args) {
 
 Op triangle_row(std::string_view signature, std::string_view documentation, std::string_view example) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "create",
           .documentation = documentation,
           .example = example,
           .infer = triangle_infer,
@@ -124,7 +120,7 @@ Op triangle_row(std::string_view signature, std::string_view documentation, std:
 void add_create_matrix_ops(OpTable& table) {
   table.add({.signature = Signature::parse(
                  "eye(n: int, m: int? = none, *, dtype: dtype? = none, device: device? = none)"),
-             .family = kFamily,
+             .family = "create",
              .documentation = "A matrix with ones on its diagonal and zeros elsewhere.",
              .example = ">>> eye(2, 3, dtype=i64).tolist()\n[[1, 0, 0], [0, 1, 0]]",
              .infer = eye_infer,
@@ -143,7 +139,7 @@ void add_create_matrix_ops(OpTable& table) {
                          ">>> triu(ones(2, 2, dtype=i64)).tolist()\n[[1, 1], [0, 1]]"));
   table.add(
       {.signature = Signature::parse("meshgrid(tensors: tensors, indexing: str[\"ij\", \"xy\"] = \"ij\")"),
-       .family = kFamily,
+       .family = "create",
        .documentation =
            "For vectors of sizes n, m, …: views of shape [n, m, …], the i-th varying along dimension i "
            "(\"xy\" swaps the first two).",
@@ -157,7 +153,7 @@ void add_create_matrix_ops(OpTable& table) {
        .outputs = kVariadic,
        .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("one_hot(x: tensor, num_classes: int = -1)"),
-             .family = kFamily,
+             .family = "create",
              .documentation =
                  "For every integer a row of zeros with a one at its place. `num_classes` -1 takes the "
                  "largest and one more.",
@@ -182,7 +178,7 @@ void check_some_class(const Tensor& index) {
     throw OpError(ErrorKind::Value, "one_hot: num_classes cannot be taken from an empty tensor", {0});
 }
 Tensor largest_index(const Tensor& index) {
-  static const Attrs amax(op("amax"));
+  static const Attrs amax(op_named("amax"));
   return run_eager(*amax.op(), {&index, 1}, amax)[0];
 }
 TensorType one_hot_type(const Tensor& index, std::int64_t largest) {
@@ -198,15 +194,15 @@ OpError wrong_class(std::int64_t index, std::int64_t classes) {
 namespace ops {
 
 Tensor tril(const Tensor& x, Dim diagonal) {
-  static const Op& row = op("tril");
+  static const Op& row = op_named("tril");
   return apply_one(row, {x}, {diagonal});
 }
 Tensor triu(const Tensor& x, Dim diagonal) {
-  static const Op& row = op("triu");
+  static const Op& row = op_named("triu");
   return apply_one(row, {x}, {diagonal});
 }
 Tensor one_hot(const Tensor& index, Dim classes) {
-  static const Op& row = op("one_hot");
+  static const Op& row = op_named("one_hot");
   return apply_one(row, {index}, {classes});
 }
 

@@ -24,8 +24,6 @@ using namespace linalg;
 using rules::apply;
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 std::vector<TensorType> infer_matrices(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_matrices(inputs[0], attrs);
   need_real(inputs[0], attrs);
@@ -37,8 +35,8 @@ TensorType with_last(const TensorType& x, std::initializer_list<Dim> last) {
   for (const Dim size : last) sizes.push_back(size);
   return rules::with_sizes(x, sizes);
 }
-Dim rows_of(const TensorType& x) { return x.sizes[x.sizes.size() - 2]; }
-Dim columns_of(const TensorType& x) { return x.sizes.back(); }
+Dim row_count(const TensorType& x) { return x.sizes[x.sizes.size() - 2]; }
+Dim column_count(const TensorType& x) { return x.sizes.back(); }
 
 // ---- qr ----
 // Differentiated as in S. Walter & L. Lehmann, "Algorithmic differentiation of linear algebra functions"
@@ -57,9 +55,9 @@ QrMode mode_of(const Attrs& attrs) {
 std::vector<TensorType> qr_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
   const QrMode mode = mode_of(attrs);
-  const Dim rank = mode == QrMode::Complete ? rows_of(x) : min(rows_of(x), columns_of(x));
-  return {mode == QrMode::OnlyR ? rules::with_sizes(x, Dims{0}) : with_last(x, {rows_of(x), rank}),
-          with_last(x, {rank, columns_of(x)})};
+  const Dim rank = mode == QrMode::Complete ? row_count(x) : min(row_count(x), column_count(x));
+  return {mode == QrMode::OnlyR ? rules::with_sizes(x, Dims{0}) : with_last(x, {row_count(x), rank}),
+          with_last(x, {rank, column_count(x)})};
 }
 
 void need_derivative(const Attrs& attrs, Dim rows, Dim columns) {
@@ -86,8 +84,8 @@ Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, cons
   return ops::solve_triangular(t(r), gq + ops::matmul(q, lower_mirrored(middle)), false, false);
 }
 Tensors qr_vjp(const VjpArgs& args) {
-  const Dim m = rows_of(args.input_types[0]);
-  const Dim n = columns_of(args.input_types[0]);
+  const Dim m = row_count(args.input_types[0]);
+  const Dim n = column_count(args.input_types[0]);
   need_derivative(args.attrs, m, n);
   const Tensor& q = args.outputs[0];
   const Tensor& r = args.outputs[1];
@@ -135,8 +133,8 @@ Tensors qr_batch(const BatchArgs& args) {
 
 std::vector<TensorType> thin_svd_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
-  const Dim k = min(rows_of(x), columns_of(x));
-  return {with_last(x, {rows_of(x), k}), with_last(x, {k}), with_last(x, {k, columns_of(x)})};
+  const Dim k = min(row_count(x), column_count(x));
+  return {with_last(x, {row_count(x), k}), with_last(x, {k}), with_last(x, {k, column_count(x)})};
 }
 
 // Row i, column j: x[j] - x[i]; ones on the diagonal, where nothing is divided.
@@ -193,8 +191,8 @@ Tensors svdvals_jvp(const JvpArgs& args) {
 std::vector<TensorType> svd_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   std::vector<TensorType> types = thin_svd_infer(inputs, attrs);
   if (!attrs.get<bool>("full_matrices")) return types;
-  const Dim m = rows_of(inputs[0]);
-  const Dim n = columns_of(inputs[0]);
+  const Dim m = row_count(inputs[0]);
+  const Dim n = column_count(inputs[0]);
   return {with_last(types[0], {m, m}), types[1], with_last(types[2], {n, n})};
 }
 // The columns that complete a basis are any: apart from the others they have no derivative.
@@ -203,7 +201,7 @@ Tensors svd_body(const Op&, Inputs inputs, const Attrs& attrs) {
   Tensors usv = ops::thin_svd(x);
   if (!attrs.get<bool>("full_matrices")) return usv;
   const auto completed = [](const Tensor& q) {
-    const Tensor parts[] = {q, apply_one(op("complement"), {q})};
+    const Tensor parts[] = {q, apply_one(op_named("complement"), {q})};
     return ops::cat(parts, q.rank() - 1);
   };
   if (linalg::rows_of(x) > linalg::columns_of(x)) usv[0] = completed(usv[0]);
@@ -213,13 +211,13 @@ Tensors svd_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 std::vector<TensorType> complement_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
-  if (columns_of(x) > rows_of(x)) {
+  if (column_count(x) > row_count(x)) {
     throw OpError(
         ErrorKind::Shape,
         fmt::format("complement: {} has more columns than rows, which cannot be orthonormal", to_string(x)),
         {0});
   }
-  return {with_last(x, {rows_of(x), rows_of(x) - columns_of(x)})};
+  return {with_last(x, {row_count(x), row_count(x) - column_count(x)})};
 }
 [[noreturn]] void refuse_complement() {
   throw OpError(
@@ -238,7 +236,7 @@ Tensors complement_jvp(const JvpArgs&) { refuse_complement(); }
 std::vector<TensorType> eigh_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_square(inputs, attrs)[0];
   reads_upper(attrs);
-  return {with_last(x, {columns_of(x)}), x};
+  return {with_last(x, {column_count(x)}), x};
 }
 std::vector<TensorType> eigvalsh_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {eigh_infer(inputs, attrs)[0]};
@@ -258,7 +256,7 @@ Tensors eigh_jvp(const JvpArgs& args) {
   return {on_diagonal, ops::matmul(vectors, turn)};
 }
 Tensor vectors_of(const Tensor& x, const Attrs& attrs) {
-  return apply(op("eigh"), std::span(&x, 1), {attrs.at("UPLO")})[1];
+  return apply(op_named("eigh"), std::span(&x, 1), {attrs.at("UPLO")})[1];
 }
 Tensors eigvalsh_vjp(const VjpArgs& args) {
   const Tensor vectors = vectors_of(args.inputs[0], args.attrs);
@@ -396,20 +394,20 @@ void add_decompose_ops(OpTable& table) {
 namespace ops {
 
 Tensors qr(const Tensor& a) {
-  static const Op& row = op("qr");
-  return apply(row, std::span(&a, 1));
+  static const Op& row = op_named("qr");
+  return kiln::apply(row, std::span(&a, 1));
 }
 Tensors thin_svd(const Tensor& a) {
-  static const Op& row = op("thin_svd");
-  return apply(row, std::span(&a, 1));
+  static const Op& row = op_named("thin_svd");
+  return kiln::apply(row, std::span(&a, 1));
 }
 Tensor svdvals(const Tensor& a) {
-  static const Op& row = op("svdvals");
+  static const Op& row = op_named("svdvals");
   return apply_one(row, {a});
 }
 Tensors eigh(const Tensor& a) {
-  static const Op& row = op("eigh");
-  return apply(row, std::span(&a, 1));
+  static const Op& row = op_named("eigh");
+  return kiln::apply(row, std::span(&a, 1));
 }
 
 }  // namespace ops

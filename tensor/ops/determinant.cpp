@@ -11,8 +11,6 @@ namespace {
 using namespace linalg;
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 Tensor flipped(const Tensor& x) { return ops::flip(x, Dims{x.rank() - 1}); }
 
 // The product of the elements before each, along the last dimension.
@@ -86,7 +84,7 @@ Tensors cofactor_body(const Op&, Inputs inputs, const Attrs&) {
 // values: what goes through singular vectors has no value where singular values are equal.
 
 Tensor changed_cofactors(const Tensor& a, const Tensor& change) {
-  static const Op& row = op("cofactor_change");
+  static const Op& row = op_named("cofactor_change");
   return apply_one(row, {a, change});
 }
 
@@ -171,7 +169,7 @@ Tensors slogdet_jvp(const JvpArgs& args) {
 }
 
 Tensors logdet_body(const Op&, Inputs inputs, const Attrs&) {
-  const Tensors both = rules::apply(op("slogdet"), inputs);
+  const Tensors both = rules::apply(op_named("slogdet"), inputs);
   const Tensor negative = ops::lt(both[0], Tensor::number(0.0));
   return {ops::masked_fill(both[1], negative, Tensor::number(std::numeric_limits<double>::quiet_NaN()))};
 }
@@ -238,11 +236,11 @@ void add_determinant_ops(OpTable& table) {
 namespace ops {
 
 Tensor det(const Tensor& a) {
-  static const Op& row = op("det");
+  static const Op& row = op_named("det");
   return apply_one(row, {a});
 }
 Tensor cofactor(const Tensor& a) {
-  static const Op& row = op("cofactor");
+  static const Op& row = op_named("cofactor");
   return apply_one(row, {a});
 }
 

@@ -19,6 +19,9 @@ constexpr double kLn2 = std::numbers::ln2, kLn10 = std::numbers::ln10;
 constexpr double kTwoOverSqrtPi = 2.0 * std::numbers::inv_sqrtpi;
 constexpr double kHalfSqrtPi = 0.5 / std::numbers::inv_sqrtpi;
 constexpr std::string_view kNoOnnxFunction = "no operator of ONNX computes it";
+constexpr std::string_view kNoOrder = "complex numbers have no order";
+constexpr std::string_view kNoBits = "only bools and integers have bits";
+constexpr std::string_view kNoDivisors = "only integers have divisors";
 
 constexpr std::uint32_t kX = 1, kA = 1, kB = 2, kC = 4, kY = 8;
 constexpr Saves saves_of(std::uint32_t reads) { return {reads & 7U, (reads & kY) != 0 ? 1U : 0U}; }
@@ -150,6 +153,7 @@ Tensor clamp_derivative_max(const Tensor& g, const Tensor& x, const Tensor& min,
 struct RowText {
   const char* name;
   const char* parameters;
+  ComplexRule complex;
   OnnxRule onnx;
   const char* documentation;
   const char* example;
@@ -181,86 +185,6 @@ Identity identity_of(std::uint32_t flags) {
   }
 }
 
-// What rows do with complex operands; the others refuse them.
-ComplexRule complex_rule(int row) {
-#define KILN_WRITTEN(name) \
-  case kRow_##name:        \
-    return complex_rules::name;
-  switch (row) {
-    KILN_WRITTEN(abs)
-    KILN_WRITTEN(sign)
-    KILN_WRITTEN(sqrt)
-    KILN_WRITTEN(rsqrt)
-    KILN_WRITTEN(square)
-    KILN_WRITTEN(reciprocal)
-    KILN_WRITTEN(exp)
-    KILN_WRITTEN(exp2)
-    KILN_WRITTEN(expm1)
-    KILN_WRITTEN(log)
-    KILN_WRITTEN(log2)
-    KILN_WRITTEN(log10)
-    KILN_WRITTEN(log1p)
-    KILN_WRITTEN(sin)
-    KILN_WRITTEN(cos)
-    KILN_WRITTEN(tan)
-    KILN_WRITTEN(asin)
-    KILN_WRITTEN(acos)
-    KILN_WRITTEN(atan)
-    KILN_WRITTEN(sinh)
-    KILN_WRITTEN(cosh)
-    KILN_WRITTEN(tanh)
-    KILN_WRITTEN(asinh)
-    KILN_WRITTEN(acosh)
-    KILN_WRITTEN(atanh)
-    KILN_WRITTEN(sigmoid)
-    KILN_WRITTEN(silu)
-    KILN_WRITTEN(isnan)
-    KILN_WRITTEN(isinf)
-    KILN_WRITTEN(isfinite)
-    KILN_WRITTEN(logical_not)
-    KILN_WRITTEN(add)
-    KILN_WRITTEN(sub)
-    KILN_WRITTEN(mul)
-    KILN_WRITTEN(div)
-    KILN_WRITTEN(pow)
-    KILN_WRITTEN(eq)
-    KILN_WRITTEN(ne)
-    KILN_WRITTEN(logical_and)
-    KILN_WRITTEN(logical_or)
-    KILN_WRITTEN(logical_xor)
-    KILN_WRITTEN(lerp)
-    case kRow_neg:
-    case kRow_nan_to_num:
-    case kRow_add_alpha:
-    case kRow_sub_alpha:
-    case kRow_straight_through:
-      return ComplexRule::PartByPart;
-    case kRow_where:
-      return ComplexRule::parts_beside(1U << 0);
-    case kRow_masked_fill:
-    case kRow_checked:
-      return ComplexRule::parts_beside(1U << 1);
-    case kRow_lt:
-    case kRow_le:
-    case kRow_gt:
-    case kRow_ge:
-    case kRow_maximum:
-    case kRow_minimum:
-    case kRow_clamp:
-      return ComplexRule::none("complex numbers have no order");
-    case kRow_bitwise_not:
-    case kRow_bitwise_and:
-    case kRow_bitwise_or:
-    case kRow_bitwise_xor:
-    case kRow_bitwise_left_shift:
-    case kRow_bitwise_right_shift:
-      return ComplexRule::none("only bools and integers have bits");
-    default:
-      return {};
-  }
-#undef KILN_WRITTEN
-}
-
 void add_row(OpTable& table, const RowText& text, const Pointwise& row,
              std::initializer_list<std::uint32_t> reads, std::uint32_t flags) {
   const std::string_view parameters = text.parameters;
@@ -276,7 +200,7 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
         .identity = identity_of(flags),
         .traits = (kPointwiseTraits | flags) & ~kRowFlags,
         .onnx = text.onnx,
-        .complex = complex_rule(row.row)};
+        .complex = text.complex};
   if ((flags & kNoInplace) != 0) op.traits &= ~std::uint32_t{kInplace};
   if (!row.failure.empty()) op.effects |= kMayFail;
   if (is_differentiable(row.rule)) {
@@ -315,46 +239,47 @@ void add_row(OpTable& table, const RowText& text, const Pointwise& row,
 
 constexpr int kNoMask = scalar::kNoMask;
 
-#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, onnx, documentation, example) \
-  {                                                                                                     \
-    static const Pointwise row{kRow_##name,                                                             \
-                               1,                                                                       \
-                               TypeRule::rule,                                                          \
-                               kNoMask,                                                                 \
-                               "",                                                                      \
-                               {KILN_DERIVATIVE(dx, KILN_X)},                                           \
-                               {KILN_RANGE range},                                                      \
-                               (flags) & kRowFlags};                                                    \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS dx}, flags);     \
-  }
-#define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, failure, onnx,   \
-                    documentation, example)                                                                \
-  {                                                                                                        \
-    static const Pointwise row{kRow_##name,                                                                \
-                               2,                                                                          \
-                               TypeRule::rule,                                                             \
-                               kNoMask,                                                                    \
-                               failure,                                                                    \
-                               {KILN_DERIVATIVE(da, KILN_AB), KILN_DERIVATIVE(db, KILN_AB)},               \
-                               {KILN_RANGE range_a, KILN_RANGE range_b},                                   \
-                               (flags) & kRowFlags};                                                       \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row, {KILN_READS da, KILN_READS db}, \
-            flags);                                                                                        \
-  }
-#define KILN_TERNARY(name, parameters, rule, body, mask, da, db, dc, range_a, range_b, range_c, flags, onnx, \
-                     documentation, example)                                                                 \
+#define KILN_UNARY(name, parameters, rule, body, guard, dx, range, flags, complex, onnx, documentation,      \
+                   example)                                                                                  \
   {                                                                                                          \
-    static const Pointwise row{                                                                              \
-        kRow_##name,                                                                                         \
-        3,                                                                                                   \
-        TypeRule::rule,                                                                                      \
-        mask,                                                                                                \
-        "",                                                                                                  \
-        {KILN_DERIVATIVE(da, KILN_ABC), KILN_DERIVATIVE(db, KILN_ABC), KILN_DERIVATIVE(dc, KILN_ABC)},       \
-        {KILN_RANGE range_a, KILN_RANGE range_b, KILN_RANGE range_c},                                        \
-        (flags) & kRowFlags};                                                                                \
-    add_row(table, {#name, parameters, onnx, documentation, example}, row,                                   \
-            {KILN_READS da, KILN_READS db, KILN_READS dc}, flags);                                           \
+    static const Pointwise row{kRow_##name,                                                                  \
+                               1,                                                                            \
+                               TypeRule::rule,                                                               \
+                               kNoMask,                                                                      \
+                               "",                                                                           \
+                               {KILN_DERIVATIVE(dx, KILN_X)},                                                \
+                               {KILN_RANGE range},                                                           \
+                               (flags) & kRowFlags};                                                         \
+    add_row(table, {#name, parameters, complex, onnx, documentation, example}, row, {KILN_READS dx}, flags); \
+  }
+#define KILN_BINARY(name, parameters, rule, body, guard, da, db, range_a, range_b, flags, failure, complex, \
+                    onnx, documentation, example)                                                           \
+  {                                                                                                         \
+    static const Pointwise row{kRow_##name,                                                                 \
+                               2,                                                                           \
+                               TypeRule::rule,                                                              \
+                               kNoMask,                                                                     \
+                               failure,                                                                     \
+                               {KILN_DERIVATIVE(da, KILN_AB), KILN_DERIVATIVE(db, KILN_AB)},                \
+                               {KILN_RANGE range_a, KILN_RANGE range_b},                                    \
+                               (flags) & kRowFlags};                                                        \
+    add_row(table, {#name, parameters, complex, onnx, documentation, example}, row,                         \
+            {KILN_READS da, KILN_READS db}, flags);                                                         \
+  }
+#define KILN_TERNARY(name, parameters, rule, body, mask, da, db, dc, range_a, range_b, range_c, flags, \
+                     complex, onnx, documentation, example)                                            \
+  {                                                                                                    \
+    static const Pointwise row{                                                                        \
+        kRow_##name,                                                                                   \
+        3,                                                                                             \
+        TypeRule::rule,                                                                                \
+        mask,                                                                                          \
+        "",                                                                                            \
+        {KILN_DERIVATIVE(da, KILN_ABC), KILN_DERIVATIVE(db, KILN_ABC), KILN_DERIVATIVE(dc, KILN_ABC)}, \
+        {KILN_RANGE range_a, KILN_RANGE range_b, KILN_RANGE range_c},                                  \
+        (flags) & kRowFlags};                                                                          \
+    add_row(table, {#name, parameters, complex, onnx, documentation, example}, row,                    \
+            {KILN_READS da, KILN_READS db, KILN_READS dc}, flags);                                     \
   }
 
 }  // namespace

@@ -14,8 +14,6 @@ namespace {
 
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   rules::check_index_dtype(inputs[0], "embedding", 0);
   if (inputs[1].sizes.size() != 2) {
@@ -40,10 +38,10 @@ Tensor but_padding(const Tensor& values, const Tensor& index, Dim rows, const At
   const auto* padding = attrs.find<Dim>("padding_idx");
   if (padding == nullptr) return values;
   const Tensor row = Tensor::number(*padding < 0 ? *padding + rows : *padding);
-  const Tensor is_padding = ops::unsqueeze(apply_one(op("eq"), {index, row}), index.rank());
-  return apply_one(op("where"), {is_padding, instead, values});
+  const Tensor is_padding = ops::unsqueeze(apply_one(op_named("eq"), {index, row}), index.rank());
+  return apply_one(op_named("where"), {is_padding, instead, values});
 }
-Tensor zero_like(const Tensor& x) { return ops::zeros(Dims{}, x.dtype(), x.device()); }
+Tensor zero_of_dtype(const Tensor& x) { return ops::zeros(Dims{}, x.dtype(), x.device()); }
 
 // Transforms give whole gradients: `sparse` is about those that the tape leaves in leaves, or that `grads`
 // gives.
@@ -71,7 +69,7 @@ Tensor sparse_gradient(const Tensor& g, const Tensor& given, const TensorType& w
   Tensor rows = ops::reshape(g, Dims{given.numel(), weight.sizes[1]});
   if (const auto* padding = attrs.find<Dim>("padding_idx")) {
     const Dim row = *padding < 0 ? *padding + weight.sizes[0] : *padding;
-    const Tensor kept = apply_one(op("ne"), {index, Tensor::number(row.hint())});
+    const Tensor kept = apply_one(op_named("ne"), {index, Tensor::number(row.hint())});
     index = ops::index(index, Tensors{kept});
     rows = ops::index(rows, Tensors{kept});
   }
@@ -83,7 +81,7 @@ Tensors embedding_vjp(const VjpArgs& args) {
   const Tensor& index = args.inputs[0];
   const Tensor& g = args.grads[0];
   if (gives_sparse(args.attrs)) return {{}, sparse_gradient(g, index, weight, args.attrs)};
-  const Tensor rows = but_padding(g, index, weight.sizes[0], args.attrs, zero_like(g));
+  const Tensor rows = but_padding(g, index, weight.sizes[0], args.attrs, zero_of_dtype(g));
   const Tensor zeros = ops::zeros(weight.sizes, weight.dtype, weight.device);
   return {{},
           ops::index_add(zeros, 0, ops::reshape(index, Dims{index.numel()}),
@@ -95,7 +93,7 @@ Tensors embedding_jvp(const JvpArgs& args) {
   const Tensor& tangent = args.tangents[1];
   const Tensor inputs[] = {args.inputs[0], tangent};
   const Tensor rows = kiln::bind(args.op, inputs, args.attrs)[0];
-  return {but_padding(rows, args.inputs[0], tangent.size(0), args.attrs, zero_like(rows))};
+  return {but_padding(rows, args.inputs[0], tangent.size(0), args.attrs, zero_of_dtype(rows))};
 }
 
 Tensors embedding_batch(const BatchArgs& args) {
@@ -136,7 +134,7 @@ void add_embedding_ops(OpTable& table) {
 }
 
 Tensor ops::embedding(const Tensor& index, const Tensor& weight) {
-  static const Op& row = op("embedding");
+  static const Op& row = op_named("embedding");
   return apply_one(row, {index, weight});
 }
 

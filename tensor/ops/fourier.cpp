@@ -22,10 +22,6 @@ namespace {
 
 using rules::apply_one;
 
-constexpr std::string_view kFamily = "fourier";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // ---- Types ----
 
 void check_norm(const Attrs& attrs) {
@@ -95,23 +91,23 @@ Attr transposed_norm(const Attrs& attrs) {
   return norm == "backward" ? std::string("forward") : norm == "forward" ? std::string("backward") : norm;
 }
 Tensors dft_vjp(const VjpArgs& args) {
-  return {
-      apply_one(op("dft"), {args.grads[0]}, {!args.attrs.get<bool>("inverse"), transposed_norm(args.attrs)})};
+  return {apply_one(op_named("dft"), {args.grads[0]},
+                    {!args.attrs.get<bool>("inverse"), transposed_norm(args.attrs)})};
 }
 // A real number takes part in a frequency and in its mirror image, of which one is there.
 Tensors rdft_vjp(const VjpArgs& args) {
   return {apply_one(
-      op("irdft"), {args.grads[0]},
+      op_named("irdft"), {args.grads[0]},
       {args.input_types[0].sizes.back(), transposed_norm(args.attrs), !args.attrs.get<bool>("doubled")})};
 }
 Tensors irdft_vjp(const VjpArgs& args) {
-  return {
-      apply_one(op("rdft"), {args.grads[0]}, {transposed_norm(args.attrs), !args.attrs.get<bool>("halved")})};
+  return {apply_one(op_named("rdft"), {args.grads[0]},
+                    {transposed_norm(args.attrs), !args.attrs.get<bool>("halved")})};
 }
 
 Op fourier_row(std::string_view signature, std::string_view documentation, std::string_view example) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "fourier",
           .documentation = documentation,
           .example = example,
           .jvp = rules::jvp_linear,
@@ -166,15 +162,15 @@ void add_fourier_ops(OpTable& table) {
 namespace ops {
 
 Tensor dft(const Tensor& x, bool inverse, const std::string& norm) {
-  static const Op& row = op("dft");
+  static const Op& row = op_named("dft");
   return apply_one(row, {x}, {inverse, norm});
 }
 Tensor rdft(const Tensor& x, const std::string& norm) {
-  static const Op& row = op("rdft");
+  static const Op& row = op_named("rdft");
   return apply_one(row, {x}, {norm});
 }
 Tensor irdft(const Tensor& x, Dim n, const std::string& norm) {
-  static const Op& row = op("irdft");
+  static const Op& row = op_named("irdft");
   return apply_one(row, {x}, {n, norm});
 }
 

@@ -28,7 +28,7 @@ std::vector<TensorType> infer_group_norm(std::span<const TensorType> in, const A
   return {{in[0].dtype, in[0].device, in[0].sizes, false}};
 }
 
-std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Attrs& attrs) {
+std::vector<TensorType> infer_group_norm_backward(std::span<const TensorType> in, const Attrs& attrs) {
   check_groups(in[1], attrs, 1);
   if (in[0].sizes != in[1].sizes || in[0].dtype != in[1].dtype) {
     throw OpError(ErrorKind::Shape,
@@ -120,7 +120,7 @@ void add_group_norm_ops(OpTable& table) {
       "group_norm_backward(grad: tensor, x: tensor, num_groups: int, weight: tensor? = none, eps: float = "
       "1e-5)",
       "The gradients of group_norm to x, weight and bias.",
-      ">>> group_norm_backward(ones(1, 2), ones(1, 2), 1)[2].tolist()\n[1.0, 1.0]", infer_backward,
+      ">>> group_norm_backward(ones(1, 2), ones(1, 2), 1)[2].tolist()\n[1.0, 1.0]", infer_group_norm_backward,
       decompose_backward);
   backward.outputs = 3;
   table.add(std::move(backward));

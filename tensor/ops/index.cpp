@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/integers.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/scatter.h"
@@ -19,10 +20,6 @@ namespace {
 using rules::apply_one;
 using rules::dim_attr;
 
-constexpr std::string_view kFamily = "index";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
 Dim size_along(const Tensor& x, int dim) { return x.rank() == 0 ? 1 : x.size(dim); }
 Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
@@ -79,7 +76,7 @@ void check_index_shape(const TensorType& other, const TensorType& index, int dim
   const int rank = std::max(rank_of(index), 1);
   if (std::max(rank_of(other), 1) != rank) fail();
   const auto size_of = [](const TensorType& type, int d) {
-    return type.sizes.empty() ? 1 : type.sizes[at(d)];
+    return type.sizes.empty() ? 1 : type.sizes[as_index(d)];
   };
   for (int d = 0; d < rank; ++d) {
     if ((along_dim_too || d != dim) && size_of(index, d) > size_of(other, d)) fail();
@@ -118,11 +115,11 @@ Tensor times_alpha(const Tensor& source, const Attrs& attrs) {
 }
 
 Tensor padded_to(const Tensor& gradient, const TensorType& source) {
-  static const Op& pad = op("constant_pad");
+  static const Op& pad = op_named("constant_pad");
   Dims margins;
   for (int d = rank_of(source) - 1; d >= 0; --d) {
     margins.push_back(0);
-    margins.push_back(source.sizes[at(d)] - (gradient.rank() == 0 ? 1 : gradient.size(d)));
+    margins.push_back(source.sizes[as_index(d)] - (gradient.rank() == 0 ? 1 : gradient.size(d)));
   }
   const bool whole = std::all_of(margins.begin(), margins.end(), [](Dim margin) { return margin == 0; });
   return ops::reshape(whole ? gradient : apply_one(pad, {gradient}, {margins, std::int64_t{0}}),
@@ -195,10 +192,10 @@ std::vector<TensorType> take_along_dim_infer(std::span<const TensorType> inputs,
   Dims x = inputs[0].sizes;
   Dims index = inputs[1].sizes;
   if (x.empty()) return {inputs[0]};
-  const Dim length = index[at(dim)];
-  x[at(dim)] = index[at(dim)] = 1;
+  const Dim length = index[as_index(dim)];
+  x[as_index(dim)] = index[as_index(dim)] = 1;
   Dims sizes = broadcast(x, index, "take_along_dim");
-  sizes[at(dim)] = length;
+  sizes[as_index(dim)] = length;
   return {rules::with_sizes(inputs[0], sizes)};
 }
 Tensors take_along_dim_body(const Op&, Inputs inputs, const Attrs& attrs) {
@@ -214,7 +211,7 @@ Tensors take_along_dim_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const Dims sizes = take_along_dim_infer(types, attrs).front().sizes;
   const int dim = dim_attr(attrs, "dim", inputs[0].rank());
   Dims wide = sizes;
-  if (!wide.empty()) wide[at(dim)] = inputs[0].size(dim);
+  if (!wide.empty()) wide[as_index(dim)] = inputs[0].size(dim);
   const Tensor index = ops::expand(from_end(size_along(inputs[0], dim)), sizes);
   return {ops::gather(ops::expand(inputs[0], wide), dim, index)};
 }
@@ -231,7 +228,7 @@ std::vector<TensorType> index_select_infer(std::span<const TensorType> inputs, c
   check_vector_index(inputs[1], "index_select");
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   Dims sizes = inputs[0].sizes;
-  if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  if (!sizes.empty()) sizes[as_index(dim)] = count_elements(inputs[1].sizes);
   if (sizes.empty() && count_elements(inputs[1].sizes) != 1) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("index_select: of a 0-d tensor one element is taken, not {}",
@@ -249,10 +246,10 @@ Tensors index_select_vjp(const VjpArgs& args) {
 Tensor spread_index(const Tensor& index, const Tensor& like, int dim) {
   Dims sizes = like.sizes();
   const Dim length = index.rank() == 1 ? 1 : index.size(1);
-  sizes[at(dim) + 1] = length;
+  sizes[as_index(dim) + 1] = length;
   Dims apart(sizes.size(), 1);
   apart[0] = sizes[0];
-  apart[at(dim) + 1] = length;
+  apart[as_index(dim) + 1] = length;
   return ops::expand(ops::reshape(index, apart), sizes);
 }
 Tensors index_select_batch(const BatchArgs& args) {
@@ -269,7 +266,7 @@ std::vector<TensorType> index_add_infer(std::span<const TensorType> inputs, cons
   check_vector_index(inputs[1], "index_add");
   const int dim = dim_attr(attrs, "dim", rank_of(inputs[0]));
   Dims sizes = inputs[0].sizes;
-  if (!sizes.empty()) sizes[at(dim)] = count_elements(inputs[1].sizes);
+  if (!sizes.empty()) sizes[as_index(dim)] = count_elements(inputs[1].sizes);
   if (sizes != inputs[2].sizes) {
     throw OpError(
         ErrorKind::Shape,
@@ -330,7 +327,7 @@ Tensors index_fill_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 void add_gathering(OpTable& table) {
   table.add({.signature = Signature::parse("gather(x: tensor, dim: index, index: tensor)"),
-             .family = kFamily,
+             .family = "index",
              .documentation = "Picks along `dim` the index given for each place: for dim 0, `result[i][j] = "
                               "x[index[i][j]][j]`.",
              .example = ">>> tensor([[1, 2], [3, 4]]).gather(1, tensor([[1], [0]])).tolist()\n[[2], [3]]",
@@ -345,7 +342,7 @@ void add_gathering(OpTable& table) {
              .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("scatter(x: tensor, dim: index, index: tensor, src: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with the elements of `src`, or one number, written along `dim` where `index` "
            "says; of several for one place the last stays.",
@@ -362,7 +359,7 @@ void add_gathering(OpTable& table) {
        .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("scatter_add(x: tensor, dim: index, index: tensor, src: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with the elements of `src` added along `dim` where `index` says, in order.",
        .example =
@@ -379,7 +376,7 @@ void add_gathering(OpTable& table) {
        .complex = ComplexRule::parts_beside(1U << 1)});
   table.add(
       {.signature = Signature::parse("take_along_dim(x: tensor, indices: tensor, dim: index? = none)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "`gather` with broadcasting: what `argsort` and `argmax` give can be taken. Without `dim`, of "
            "the flat tensor. Negative indices count from the end.",
@@ -397,7 +394,7 @@ void add_gathering(OpTable& table) {
 void add_selecting(OpTable& table) {
   table.add(
       {.signature = Signature::parse("index_select(x: tensor, dim: index, index: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation = "A copy of the slices along `dim` that a vector of integers names.",
        .example = ">>> tensor([[1, 2], [3, 4]]).index_select(0, tensor([1, 1])).tolist()\n[[3, 4], [3, 4]]",
        .infer = index_select_infer,
@@ -412,7 +409,7 @@ void add_selecting(OpTable& table) {
   table.add(
       {.signature = Signature::parse(
            "index_add(x: tensor, dim: index, index: tensor, source: tensor, *, alpha: number = 1)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with the slices of `source`, times `alpha`, added to those along `dim` that a "
            "vector of integers names, in order.",
@@ -428,7 +425,7 @@ void add_selecting(OpTable& table) {
        .onnx = onnx_rules::index_add,
        .complex = ComplexRule::parts_beside(1U << 1)});
   table.add({.signature = Signature::parse("index_fill(x: tensor, dim: index, index: tensor, value: tensor)"),
-             .family = kFamily,
+             .family = "index",
              .documentation =
                  "A copy of `x` with one number in the slices along `dim` that a vector of integers names.",
              .example = ">>> zeros(3, dtype=i64).index_fill(0, tensor([0, 2]), 7).tolist()\n[7, 0, 7]",
@@ -457,23 +454,23 @@ void add_index_ops(OpTable& table) {
 namespace ops {
 
 Tensor gather(const Tensor& x, int dim, const Tensor& index) {
-  static const Op& row = op("gather");
+  static const Op& row = op_named("gather");
   return apply_one(row, {x, index}, {std::int64_t{dim}});
 }
 Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& row = op("scatter");
+  static const Op& row = op_named("scatter");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
 }
 Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& row = op("scatter_add");
+  static const Op& row = op_named("scatter_add");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
 }
 Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
-  static const Op& row = op("index_select");
+  static const Op& row = op_named("index_select");
   return apply_one(row, {x, index}, {std::int64_t{dim}});
 }
 Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& row = op("index_add");
+  static const Op& row = op_named("index_add");
   return apply_one(row, {x, index, source}, {std::int64_t{dim}});
 }
 

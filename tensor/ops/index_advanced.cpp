@@ -20,10 +20,6 @@ namespace {
 using namespace advanced_index;
 using rules::apply_one;
 
-constexpr std::string_view kFamily = "index";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // ---- Which dimensions are indexed, and what shape results ----
 
 std::vector<TensorType> index_infer(std::span<const TensorType> inputs, const Attrs&) {
@@ -120,7 +116,7 @@ Tensors without_masks(Inputs indices) {
       result.push_back(index);
       continue;
     }
-    static const Op& nonzero = op("nonzero");
+    static const Op& nonzero = op_named("nonzero");
     const Tensor places = run_eager(nonzero, Inputs(&index, 1), Attrs(nonzero))[0];
     for (int d = 0; d < index.rank(); ++d) {
       const Layout column{{places.size(0)}, {places.strides()[0]}, places.offset() + d};
@@ -234,7 +230,7 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
                InferFn infer) {
   constexpr std::string_view kIntegers = "integers have no derivative";
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "index",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -253,7 +249,7 @@ Op columns_row(std::string_view signature, std::string_view documentation, std::
 void add_advanced_index_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("index(x: tensor, indices: tensors?)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "Advanced indexing, `x[i, j]`: one tensor of integers or mask for each dimension, none for all of "
            "it. The indices broadcast; their shape takes the place of the dimensions they index, or "
@@ -271,7 +267,7 @@ void add_advanced_index_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse(
            "index_put(x: tensor, indices: tensors?, values: tensor, accumulate: bool = false)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` with `values` at the places that `index` would pick, or added to them. Of several "
            "for one place the last stays.",
@@ -288,7 +284,7 @@ void add_advanced_index_ops(OpTable& table) {
        .onnx = onnx_rules::index_put,
        .complex = ComplexRule::parts_beside(~3U)});
   table.add({.signature = Signature::parse("nonzero(x: tensor, *, as_tuple: bool[false] = false)"),
-             .family = kFamily,
+             .family = "index",
              .documentation = "The index of every element that is not zero, one in each row.",
              .example = ">>> nonzero(tensor([0, 5, 6])).tolist()\n[[1], [2]]",
              .infer = nonzero_infer,
@@ -311,7 +307,7 @@ void add_advanced_index_ops(OpTable& table) {
                   ">>> where(tensor([3, 1, 3]) == 3)[0].tolist()\n[0, 2]", nonzero_columns_infer));
   table.add(
       {.signature = Signature::parse("masked_select(x: tensor, mask: tensor)"),
-       .family = kFamily,
+       .family = "index",
        .documentation = "The elements of `x` where `mask` is true, in order: `x[mask]` with broadcasting.",
        .example = ">>> x = arange(4)\n>>> masked_select(x, x > 1).tolist()\n[2, 3]",
        .infer = masked_select_infer,
@@ -327,19 +323,19 @@ void add_advanced_index_ops(OpTable& table) {
 namespace ops {
 
 Tensor index(const Tensor& x, Inputs indices) {
-  static const Op& row = op("index");
+  static const Op& row = op_named("index");
   Tensors inputs{x};
   inputs.append(indices.begin(), indices.end());
   return apply_one(row, Inputs(inputs));
 }
 Tensor index_put(const Tensor& x, Inputs indices, const Tensor& values, bool accumulate) {
-  static const Op& row = op("index_put");
+  static const Op& row = op_named("index_put");
   Tensors inputs{x, values};
   inputs.append(indices.begin(), indices.end());
   return apply_one(row, Inputs(inputs), {accumulate});
 }
 Tensor nonzero(const Tensor& x) {
-  static const Op& row = op("nonzero");
+  static const Op& row = op_named("nonzero");
   return apply_one(row, {x});
 }
 

@@ -21,8 +21,6 @@ namespace {
 using linalg::kFamily;
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // ---- Shape rules ----
 
 [[noreturn]] void refuse(const TensorType& a, const TensorType& b, ErrorKind kind, std::string_view why,
@@ -345,27 +343,27 @@ void add_linalg_ops(OpTable& table) {
 namespace ops {
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
-  static const Op& row = op("matmul");
+  static const Op& row = op_named("matmul");
   return apply_one(row, {a, b});
 }
 Tensor mm(const Tensor& a, const Tensor& b) {
-  static const Op& row = op("mm");
+  static const Op& row = op_named("mm");
   return apply_one(row, {a, b});
 }
 Tensor bmm(const Tensor& a, const Tensor& b) {
-  static const Op& row = op("bmm");
+  static const Op& row = op_named("bmm");
   return apply_one(row, {a, b});
 }
 Tensor dot(const Tensor& a, const Tensor& b) {
-  static const Op& row = op("dot");
+  static const Op& row = op_named("dot");
   return apply_one(row, {a, b});
 }
 Tensor outer(const Tensor& a, const Tensor& b) {
-  static const Op& row = op("outer");
+  static const Op& row = op_named("outer");
   return apply_one(row, {a, b});
 }
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  static const Op& row = op("linear");
+  static const Op& row = op_named("linear");
   return apply_one(row, {x, weight, bias});
 }
 

@@ -18,8 +18,6 @@ using namespace linalg;
 using rules::apply;
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // ---- pinv ----
 // Differentiated as in G. Golub & V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
 // squares problems whose variables separate" (1973): right wherever the rank does not change, for any
@@ -105,8 +103,8 @@ Tensors lstsq_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const bool vector = is_vector_side(a.sizes(), inputs[1].sizes());
   const Tensor b = vector ? column(inputs[1]) : inputs[1];
   const Attr rcond = attrs.at("rcond");
-  const Tensor x = ops::matmul(apply_one(op("pinv"), {a}, {std::monostate{}, rcond}), b);
-  const Tensor rank = apply_one(op("matrix_rank"), {a}, {std::monostate{}, rcond});
+  const Tensor x = ops::matmul(apply_one(op_named("pinv"), {a}, {std::monostate{}, rcond}), b);
+  const Tensor rank = apply_one(op_named("matrix_rank"), {a}, {std::monostate{}, rcond});
   const auto narrow = [&](const Tensor& y) { return vector ? ops::squeeze(y, Dims{y.rank() - 1}) : y; };
   Tensor residuals = ops::zeros(Dims{0}, a.dtype(), a.device());
   if (rows_of(a) > columns_of(a)) {
@@ -189,7 +187,7 @@ Tensor exponential(const Tensor& a) {
 Tensors matrix_exp_body(const Op&, Inputs inputs, const Attrs&) {
   const Tensor& x = inputs[0];
   if (x.numel() == 0) return {ops::zeros_like(x)};
-  if (!ops::all(apply_one(op("isfinite"), {x})).item_bool())
+  if (!ops::all(apply_one(op_named("isfinite"), {x})).item_bool())
     return {x * std::numeric_limits<double>::quiet_NaN()};
   const Tensor flat = ops::reshape(x, Dims{-1, rows_of(x), columns_of(x)});
   std::vector<Tensor> results;
@@ -214,7 +212,7 @@ Tensors matrix_exp_steps(const Op&, Inputs inputs, const Attrs&) {
 }
 
 Tensor exponential_change(const Tensor& a, const Tensor& change) {
-  static const Op& matrix_exp = op("matrix_exp");
+  static const Op& matrix_exp = op_named("matrix_exp");
   const int last = a.rank() - 1;
   const Dim n = a.size(last);
   const Tensor above[] = {a, change}, below[] = {ops::zeros_like(a), a};
@@ -273,7 +271,7 @@ std::vector<TensorType> cross_infer(std::span<const TensorType> inputs, const At
 Tensors cross_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const int dim = rules::dim_attr(attrs, "dim", inputs[0].rank());
   const auto rolled = [&](const Tensor& x, Dim by) {
-    return apply_one(op("roll"), {x}, {Dims{by}, Dims{dim}});
+    return apply_one(op_named("roll"), {x}, {Dims{by}, Dims{dim}});
   };
   const Tensor &a = inputs[0], &b = inputs[1];
   return {rolled(a, -1) * rolled(b, -2) - rolled(a, -2) * rolled(b, -1)};

@@ -15,8 +15,6 @@ namespace {
 using namespace linalg;
 using rules::apply_one;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // ---- matrix_norm ----
 
 // `ord` as a word or a number.
@@ -105,7 +103,7 @@ Tensor extreme(const Tensor& x, int dim, bool largest) {
 // With both dimensions kept.
 Tensor kept_norm(const Tensor& x, const Order& order, Plane plane) {
   if (order.word == "fro")
-    return apply_one(op("norm"), {x}, {std::int64_t{2}, Dims{plane.rows, plane.columns}, true});
+    return apply_one(op_named("norm"), {x}, {std::int64_t{2}, Dims{plane.rows, plane.columns}, true});
   if (order.by_singular_values()) {
     Dims dims;
     for (int d = 0; d < x.rank(); ++d)
@@ -145,7 +143,7 @@ NamedNorm named_norm(const Attrs& attrs, std::size_t rank) {
   if (!nuclear && word != "fro") {
     throw OpError(ErrorKind::Value, fmt::format("norm: p is \"fro\", \"nuc\" or a number, not \"{}\"", word));
   }
-  const Op& row = op(nuclear ? "matrix_norm" : "norm");
+  const Op& row = op_named(nuclear ? "matrix_norm" : "norm");
   NamedNorm result{row, Attrs(row)};
   for (const auto* same : {"dim", "keepdim", "dtype"}) result.attrs.set(same, attrs.at(same));
   if (!nuclear) return result;
@@ -175,7 +173,7 @@ std::vector<TensorType> matrix_rank_infer(std::span<const TensorType> inputs, co
   return {{DType::I64, inputs[0].device, batch_sizes(inputs[0].sizes)}};
 }
 Tensors matrix_rank_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor values = attrs.get<bool>("hermitian") ? ops::abs(apply_one(op("eigvalsh"), {inputs[0]}))
+  const Tensor values = attrs.get<bool>("hermitian") ? ops::abs(apply_one(op_named("eigvalsh"), {inputs[0]}))
                                                      : ops::svdvals(inputs[0]);
   const Tensor counts = ops::gt(values, rank_tolerance(values, inputs[0], attrs));
   return {ops::sum(counts, Dims{values.rank() - 1})};
@@ -190,7 +188,7 @@ bool is_spectral(const Attrs& attrs) {
 }
 Tensor norm_of(const Tensor& x, const Attr& order) {
   const bool word = std::holds_alternative<std::string>(order);
-  return apply_one(op(word ? "matrix_norm" : "matrix_norm.number"), {x}, {order});
+  return apply_one(op_named(word ? "matrix_norm" : "matrix_norm.number"), {x}, {order});
 }
 
 std::vector<TensorType> cond_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -211,7 +209,7 @@ Tensors cond_body(const Op&, Inputs inputs, const Attrs& attrs) {
     return {inverted ? smallest / largest : largest / smallest};
   }
   // Singular matrices have no inverse to take the norm of.
-  const Tensor singular = ops::eq(rules::apply(op("slogdet"), inputs)[0], Tensor::number(0.0));
+  const Tensor singular = ops::eq(rules::apply(op_named("slogdet"), inputs)[0], Tensor::number(0.0));
   const Tensor inverse = ops::inv(ops::where(column(column(singular)), eye(columns_of(x), x.type()), x));
   const Tensor product = norm_of(x, order) * norm_of(inverse, order);
   return {ops::masked_fill(product, singular, Tensor::number(std::numeric_limits<double>::infinity()))};

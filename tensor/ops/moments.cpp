@@ -136,7 +136,7 @@ Tensors std_jvp(const JvpArgs& args) {
 
 // ---- norm ------------------------------------------------------------------------------------------------
 
-std::vector<TensorType> infer_norm(std::span<const TensorType> in, const Attrs& attrs) {
+std::vector<TensorType> infer_vector_norm(std::span<const TensorType> in, const Attrs& attrs) {
   const DType dtype = ops::dtype_or(attrs, in[0].dtype);
   TensorType x = in[0];
   x.dtype = dtype;
@@ -306,7 +306,7 @@ void add_moment_ops(OpTable& table) {
           "The p-norm along `dim` (of all elements when none): the p-th root of the sum of |x|**p; the "
           "largest |x| for p = inf, the smallest for -inf, the number of elements not zero for 0.",
       .example = ">>> norm(tensor([3.0, 4.0])).item()\n5.0",
-      .infer = infer_norm,
+      .infer = infer_vector_norm,
       .decompose = decompose_norm,
       .vjp = norm_vjp,
       .jvp = norm_jvp,

@@ -58,8 +58,6 @@ namespace {
 using rules::apply_one;
 using rules::dim_attr;
 
-constexpr std::string_view kFamily = "shape";
-
 // ---- constant_pad ----
 
 std::vector<TensorType> constant_pad_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -223,7 +221,7 @@ Tensors diag_body(const Op&, Inputs inputs, const Attrs& attrs) {
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
                  InferFn infer, BodyFn body, OnnxRule onnx = {}) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "shape",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -240,7 +238,7 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
 void add_pad_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("constant_pad(x: tensor, pad: ints, value: number = 0)"),
-       .family = kFamily,
+       .family = "shape",
        .documentation =
            "A copy with `value` around it: pairs of (before, after), the last dimension first. Negative "
            "numbers crop.",

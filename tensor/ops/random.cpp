@@ -27,12 +27,9 @@ using rules::apply_one;
 using rules::device_attr;
 using rules::dtype_attr;
 
-constexpr std::string_view kFamily = "random";
 constexpr std::string_view kChance = "random numbers do not depend on the values of the input";
 constexpr std::string_view kNoExample = "the generator is no example's";
 constexpr std::string_view kShuffle = "each example takes a draw of its own";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 void need_float(const TensorType& type, const Attrs& attrs) {
   if (is_float(type.dtype)) return;
@@ -140,7 +137,7 @@ std::vector<TensorType> dropout_infer(std::span<const TensorType> inputs, const 
   return rules::infer_same(inputs, attrs);
 }
 Tensors dropout_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  static const Op& bernoulli = op("bernoulli.p");
+  static const Op& bernoulli = op_named("bernoulli.p");
   const double p = attrs.get<double>("p");
   if (!attrs.get<bool>("training") || p == 0) return {inputs[0]};
   if (p == 1) return {inputs[0] * ops::zeros_like(inputs[0])};
@@ -212,7 +209,7 @@ Op random_row(std::string_view signature, std::string_view documentation, std::s
               InferFn infer, Rule<BatchFn> batch, Lowering lowering, std::uint32_t traits = 0,
               OnnxRule onnx = {}, std::uint32_t effects = kDraws) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "random",
           .documentation = documentation,
           .example = example,
           .infer = infer,

@@ -14,9 +14,6 @@ namespace {
 using rules::apply_one;
 using rules::dim_attr;
 
-constexpr std::string_view kFamily = "index";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 Tensor zero() { return Tensor::number(std::int64_t{0}); }
 Tensor one() { return Tensor::number(std::int64_t{1}); }
 
@@ -112,7 +109,7 @@ Slopes extremum_slopes(const Tensor& x, int dim, const Tensor& index, const Tens
 // The product of all the others. Zeros are taken out of it; where one is among the others it is multiplied by
 // that one, which is 0 but has a derivative.
 Slopes product_slopes(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
-  static const Op& reduce = op("scatter_reduce");
+  static const Op& reduce = op_named("scatter_reduce");
   struct Parts {
     Tensor safe, is_zero, zero_part;  // without zeros; 1 for each zero; the zeros alone
     explicit Parts(const Tensor& a) {
@@ -206,7 +203,7 @@ std::vector<TensorType> scatter_combined_infer(std::span<const TensorType> input
   return scatter_infer(inputs, attrs);
 }
 Tensors scatter_combined_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  static const Op& reduce = op("scatter_reduce");
+  static const Op& reduce = op_named("scatter_reduce");
   const std::string word = attrs.get<std::string>("reduce") == "add" ? "sum" : "prod";
   return {apply_one(reduce, {inputs[0], inputs[1], inputs[2]}, {attrs.at("dim"), word})};
 }
@@ -214,7 +211,7 @@ Tensors scatter_combined_body(const Op&, Inputs inputs, const Attrs& attrs) {
 Op form_row(std::string_view signature, std::string_view documentation, std::string_view example,
             InferFn infer, BodyFn body) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "index",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -234,7 +231,7 @@ void add_scatter_reduce_ops(OpTable& table) {
       {.signature = Signature::parse(
            "scatter_reduce(x: tensor, dim: index, index: tensor, src: tensor, "
            "reduce: str[\"sum\", \"prod\", \"mean\", \"amax\", \"amin\"], *, include_self: bool = true)"),
-       .family = kFamily,
+       .family = "index",
        .documentation =
            "A copy of `x` in which the elements of `src` are combined with those along `dim` where "
            "`index` says; without `include_self`, in place of them.",

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tensor/counted.h"
+#include "tensor/integers.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/complex_rules.h"
 #include "tensor/ops/rules.h"
@@ -19,11 +20,6 @@ namespace {
 
 using rules::apply_one;
 using rules::dim_attr;
-
-constexpr std::string_view kFamily = "shape";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 
 // ---- cast, to, clone, contiguous ----
 
@@ -69,8 +65,8 @@ TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
     if (is_skipped_by_cat(inputs[i].sizes)) continue;
     Dims sizes = inputs[i].sizes;
     if (sizes.size() == result.sizes.size()) {
-      total += sizes[at(dim)];
-      sizes[at(dim)] = result.sizes[at(dim)];
+      total += sizes[as_index(dim)];
+      sizes[as_index(dim)] = result.sizes[as_index(dim)];
     }
     if (sizes != result.sizes) {
       throw OpError(ErrorKind::Shape,
@@ -79,7 +75,7 @@ TensorType cat_type(std::span<const TensorType> inputs, const Attrs& attrs) {
                     {static_cast<int>(first - inputs.begin()), static_cast<int>(i)});
     }
   }
-  result.sizes[at(dim)] = total;
+  result.sizes[as_index(dim)] = total;
   return result;
 }
 std::vector<TensorType> cat_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -96,7 +92,7 @@ Tensors cat_vjp(const VjpArgs& args) {
       if (args.needs[i]) result[i] = ops::zeros(type.sizes, type.dtype, type.device);
       continue;
     }
-    const Dim length = type.sizes[at(dim)];
+    const Dim length = type.sizes[as_index(dim)];
     if (args.needs[i]) result[i] = ops::to(ops::slice(args.grads[0], dim, start, start + length), type.dtype);
     start += length;
   }
@@ -277,7 +273,7 @@ std::vector<TensorType> repeat_interleave_infer(std::span<const TensorType> inpu
                   fmt::format("repeat_interleave: repeats must not be negative, it is {}", repeats));
   }
   Dims sizes = interleaved_sizes(inputs[0], attrs);
-  Dim& size = sizes[attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0];
+  Dim& size = sizes[attrs.has("dim") ? as_index(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0];
   size = count_elements(Dims{size, repeats});
   return {rules::with_sizes(inputs[0], sizes)};
 }
@@ -293,7 +289,8 @@ std::vector<TensorType> repeat_interleave_tensor_infer(std::span<const TensorTyp
                                                        const Attrs& attrs) {
   rules::check_index_dtype(inputs[1], "repeat_interleave", 1);
   Dims sizes = interleaved_sizes(inputs[0], attrs);
-  const std::size_t dim = attrs.has("dim") ? at(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0;
+  const std::size_t dim =
+      attrs.has("dim") ? as_index(dim_attr(attrs, "dim", static_cast<int>(sizes.size()))) : 0;
   const Dims& counts = inputs[1].sizes;
   if (counts.size() > 1 || (count_elements(counts) != 1 && counts[0] != sizes[dim])) {
     throw OpError(ErrorKind::Shape,
@@ -334,7 +331,7 @@ Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& att
 Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
                  InferFn infer, BodyFn body, OnnxRule onnx = {}) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "shape",
           .documentation = documentation,
           .example = example,
           .infer = infer,
@@ -348,7 +345,7 @@ Op composite_row(std::string_view signature, std::string_view documentation, std
 
 void add_copying(OpTable& table) {
   table.add({.signature = Signature::parse("cast(x: tensor, dtype: dtype)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A copy with another dtype. Floats become integers by dropping the fraction.",
              .example = ">>> cast(tensor([1.7, -1.7]), i32).tolist()\n[1, -1]",
              .infer = cast_infer,
@@ -362,7 +359,7 @@ void add_copying(OpTable& table) {
              .complex = complex_rules::cast});
   table.add(
       {.signature = Signature::parse("clone(x: tensor)"),
-       .family = kFamily,
+       .family = "shape",
        .documentation = "A copy with its own memory, contiguous.",
        .example = ">>> x = ones(2)\n>>> y = x.clone()\n>>> y.fill_(0).sum().item() + x.sum().item()\n2.0",
        .infer = rules::infer_same,
@@ -375,7 +372,7 @@ void add_copying(OpTable& table) {
        .onnx = onnx_rules::identity,
        .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("transfer(x: tensor, device: device)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "The elements on that device: what `to` does between two devices.",
              .example = ">>> ones(1).transfer(cpu).tolist()\n[1.0]",
              .infer = transfer_infer,
@@ -400,7 +397,7 @@ void add_copying(OpTable& table) {
 
 void add_joining(OpTable& table) {
   table.add({.signature = Signature::parse("cat(tensors: tensors, dim: index = 0)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "Tensors one after the other along `dim`; other sizes are equal.",
              .example = ">>> cat([tensor([1, 2]), tensor([3])]).tolist()\n[1, 2, 3]",
              .infer = cat_infer,
@@ -413,7 +410,7 @@ void add_joining(OpTable& table) {
              .onnx = onnx_rules::cat,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("stack(tensors: tensors, dim: index = 0)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "Tensors of one shape side by side along a new dimension.",
              .example = ">>> stack([tensor([1, 2]), tensor([3, 4])]).tolist()\n[[1, 2], [3, 4]]",
              .infer = stack_infer,
@@ -428,7 +425,7 @@ void add_joining(OpTable& table) {
 
 void add_repeating(OpTable& table) {
   table.add({.signature = Signature::parse("flip(x: tensor, dims: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A copy with the order along `dims` reversed.",
              .example = ">>> arange(3).flip(0).tolist()\n[2, 1, 0]",
              .infer = flip_infer,
@@ -497,28 +494,28 @@ void add_shape_ops(OpTable& table) {
 namespace ops {
 
 Tensor to(const Tensor& x, DType dtype) {
-  static const Op& row = op("cast");
+  static const Op& row = op_named("cast");
   return x.dtype() == dtype && !x.is_number() ? x : apply_one(row, {x}, {dtype});
 }
 Tensor to(const Tensor& x, Device device) {
-  static const Op& row = op("transfer");
+  static const Op& row = op_named("transfer");
   return x.device() == device ? x : apply_one(row, {x}, {device});
 }
 Tensor clone(const Tensor& x) {
-  static const Op& row = op("clone");
+  static const Op& row = op_named("clone");
   return apply_one(row, {x});
 }
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : clone(x); }
 Tensor cat(Inputs tensors, int dim) {
-  static const Op& row = op("cat");
+  static const Op& row = op_named("cat");
   return apply_one(row, tensors, {std::int64_t{dim}});
 }
 Tensor stack(Inputs tensors, int dim) {
-  static const Op& row = op("stack");
+  static const Op& row = op_named("stack");
   return apply_one(row, tensors, {std::int64_t{dim}});
 }
 Tensor flip(const Tensor& x, Ints dims) {
-  static const Op& row = op("flip");
+  static const Op& row = op_named("flip");
   return apply_one(row, {x}, {rules::to_dims(dims)});
 }
 

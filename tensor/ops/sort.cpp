@@ -36,10 +36,8 @@ namespace {
 using rules::apply_one;
 using rules::dim_attr;
 
-constexpr std::string_view kFamily = "index";
 constexpr std::string_view kIntegers = "integers have no derivative";
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 int rank_of(const TensorType& type) { return static_cast<int>(type.sizes.size()); }
 
 // ---- sort, argsort ----
@@ -129,7 +127,7 @@ Tensors searchsorted_batch(const BatchArgs& args) {
 
 Op order_row(std::string_view signature, std::string_view documentation, std::string_view example) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "index",
           .documentation = documentation,
           .example = example,
           .vjp = permuted_vjp,
@@ -163,7 +161,7 @@ void add_sort_ops(OpTable& table) {
   table.add(
       {.signature = Signature::parse("argsort(x: tensor, dim: index = -1, descending: bool = false, stable: "
                                      "bool = true) -> (values, indices)"),
-       .family = kFamily,
+       .family = "index",
        .documentation = "The indices that put the elements along `dim` in order; equal ones keep theirs.",
        .example = ">>> argsort(tensor([3, 1, 2])).tolist()\n[1, 2, 0]",
        .infer = argsort_infer,
@@ -176,7 +174,7 @@ void add_sort_ops(OpTable& table) {
   table.add({.signature = Signature::parse(
                  "searchsorted(sorted_sequence: tensor, values: tensor, *, out_int32: bool = false, "
                  "right: bool = false, side: str? = none, sorter: tensor? = none)"),
-             .family = kFamily,
+             .family = "index",
              .documentation =
                  "Where each value would have to go into a sorted vector (or the line of its "
                  "own row): before equal "
@@ -196,7 +194,7 @@ void add_sort_ops(OpTable& table) {
 namespace ops {
 
 Tensor argsort(const Tensor& x, int dim, bool descending) {
-  static const Op& row = op("argsort");
+  static const Op& row = op_named("argsort");
   return apply_one(row, {x}, {std::int64_t{dim}, descending});
 }
 

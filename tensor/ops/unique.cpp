@@ -10,7 +10,7 @@ void add_unique_ops(OpTable& table);
 
 namespace {
 
-constexpr std::string_view kIntegers = "which elements are distinct is not a continuous question";
+constexpr std::string_view kWhyNoDerivative = "which elements are distinct is not a continuous question";
 
 std::vector<TensorType> unique_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType& x = inputs[0];
@@ -49,8 +49,8 @@ void add_unique_ops(OpTable& table) {
            "with one is equal to none.",
        .example = ">>> unique(tensor([3, 1, 3])).tolist()\n[1, 3]",
        .infer = unique_infer,
-       .vjp = Rule<VjpFn>::none(kIntegers),
-       .jvp = Rule<JvpFn>::none(kIntegers),
+       .vjp = Rule<VjpFn>::none(kWhyNoDerivative),
+       .jvp = Rule<JvpFn>::none(kWhyNoDerivative),
        .batch =
            Rule<BatchFn>::none("the number of distinct elements differs between the examples of a batch"),
        .lowering = Lowering::Library,

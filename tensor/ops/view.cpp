@@ -19,11 +19,8 @@ using rules::dim_attr;
 using rules::infer_view;
 using rules::prepend;
 
-constexpr std::string_view kFamily = "shape";
 constexpr std::uint32_t kViewTraits = kCheapToRecompute;
 constexpr std::uint32_t kWholeViewTraits = kViewTraits | kShowsAll;
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 
 // Rank without the batch.
 int inner_rank(const BatchArgs& args) { return args.inputs[0].rank() - 1; }
@@ -126,7 +123,7 @@ Tensors transpose_batch(const BatchArgs& args) {
 }
 
 Tensor t_undo(const Tensor&, const Tensor& updated, const Attrs&, int) {
-  return apply_one(op("t"), {updated});
+  return apply_one(op_named("t"), {updated});
 }
 Tensors t_batch(const BatchArgs& args) {
   if (inner_rank(args) == 2) return {ops::transpose(args.inputs[0], 1, 2)};
@@ -235,7 +232,7 @@ Tensor detach_undo(const Tensor&, const Tensor& updated, const Attrs&, int) { re
 
 void add_reshaping(OpTable& table) {
   table.add({.signature = Signature::parse("view(x: tensor, shape: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "The same elements in another shape, sharing memory. One size may be -1. An error where "
                  "strides do not allow it; `reshape` copies then.",
@@ -251,7 +248,7 @@ void add_reshaping(OpTable& table) {
              .onnx = onnx_rules::reshape,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("reshape(x: tensor, shape: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "The same elements in another shape: a view where strides allow it, else a copy. One "
                  "size may be -1.",
@@ -264,7 +261,7 @@ void add_reshaping(OpTable& table) {
              .onnx = onnx_rules::reshape,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("flatten(x: tensor, start_dim: index = 0, end_dim: index = -1)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "Joins the dimensions from `start_dim` to `end_dim` into one.",
              .example = ">>> zeros(2, 3, 4).flatten(1).shape\n(2, 12)",
              .infer = flatten_infer,
@@ -275,7 +272,7 @@ void add_reshaping(OpTable& table) {
              .onnx = onnx_rules::reshape,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unflatten(x: tensor, dim: index, sizes: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view with dimension `dim` taken apart into `sizes`, one of which may be -1.",
              .example = ">>> zeros(2, 12).unflatten(1, [3, -1]).shape\n(2, 3, 4)",
              .infer = unflatten_infer,
@@ -289,7 +286,7 @@ void add_reshaping(OpTable& table) {
 
 void add_reordering(OpTable& table) {
   table.add({.signature = Signature::parse("permute(x: tensor, dims: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view with the dimensions in the order `dims`.",
              .example = ">>> zeros(2, 3, 4).permute(2, 0, 1).shape\n(4, 2, 3)",
              .infer = infer_view<permute_layout>,
@@ -304,7 +301,7 @@ void add_reordering(OpTable& table) {
              .complex = ComplexRule::Moves});
   table.add(
       {.signature = Signature::parse("transpose(x: tensor, dim0: index, dim1: index)"),
-       .family = kFamily,
+       .family = "shape",
        .documentation = "A view with two dimensions swapped. `transpose_` changes the tensor's own layout.",
        .example = ">>> zeros(2, 3, 4).transpose(0, 2).shape\n(4, 3, 2)",
        .infer = infer_view<transpose_layout>,
@@ -318,7 +315,7 @@ void add_reordering(OpTable& table) {
        .onnx = onnx_rules::transpose,
        .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("t(x: tensor)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "A view of a matrix with rows and columns swapped; vectors and numbers stay as they are.",
              .example = ">>> tensor([[1, 2], [3, 4]]).t().tolist()\n[[1, 3], [2, 4]]",
@@ -333,7 +330,7 @@ void add_reordering(OpTable& table) {
              .onnx = onnx_rules::transpose,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("movedim(x: tensor, source: dims, destination: dims)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view with dimensions moved to other places; the others keep their order.",
              .example = ">>> zeros(2, 3, 4).movedim(0, -1).shape\n(3, 4, 2)",
              .infer = movedim_infer,
@@ -346,7 +343,7 @@ void add_reordering(OpTable& table) {
 
 void add_expanding(OpTable& table) {
   table.add({.signature = Signature::parse("expand(x: tensor, sizes: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "A view in which dimensions of size 1 are repeated without copying; -1 keeps a size, and "
                  "new dimensions go in front. It cannot be written through.",
@@ -362,7 +359,7 @@ void add_expanding(OpTable& table) {
              .onnx = onnx_rules::expand,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("broadcast_to(x: tensor, size: ints)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view broadcast to `size`; the same as `expand`.",
              .example = ">>> tensor([1, 2]).broadcast_to(2, 2).tolist()\n[[1, 2], [1, 2]]",
              .infer = broadcast_to_infer,
@@ -373,7 +370,7 @@ void add_expanding(OpTable& table) {
              .onnx = onnx_rules::expand,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("expand_as(x: tensor, other: tensor)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view expanded to the shape of `other`.",
              .example = ">>> tensor([1, 2]).expand_as(zeros(2, 2)).tolist()\n[[1, 2], [1, 2]]",
              .infer = like_other_infer,
@@ -383,7 +380,7 @@ void add_expanding(OpTable& table) {
              .batch = Rule<BatchFn>::none(kComposite),
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("view_as(x: tensor, other: tensor)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view in the shape of `other`.",
              .example = ">>> arange(4).view_as(zeros(2, 2)).tolist()\n[[0, 1], [2, 3]]",
              .infer = like_other_infer,
@@ -396,7 +393,7 @@ void add_expanding(OpTable& table) {
 
 void add_squeezing(OpTable& table) {
   table.add({.signature = Signature::parse("squeeze(x: tensor, dim: dims? = none)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view without the dimensions of size 1: all of them, or those named.",
              .example = ">>> zeros(1, 3, 1).squeeze(0).shape\n(3, 1)",
              .infer = infer_view<squeeze_layout>,
@@ -410,7 +407,7 @@ void add_squeezing(OpTable& table) {
              .onnx = onnx_rules::squeeze,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unsqueeze(x: tensor, dim: index)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view with a new dimension of size 1 at `dim`.",
              .example = ">>> zeros(3).unsqueeze(-1).shape\n(3, 1)",
              .infer = infer_view<unsqueeze_layout>,
@@ -424,7 +421,7 @@ void add_squeezing(OpTable& table) {
              .onnx = onnx_rules::unsqueeze,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("detach(x: tensor)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view that shares memory with `x` but not its history: gradients stop here.",
              .example = ">>> ones(2).requires_grad_().detach().requires_grad\nfalse",
              .infer = infer_view<detach_layout>,
@@ -453,7 +450,7 @@ void add_view_ops(OpTable& table) {
 namespace ops {
 
 Tensor view(const Tensor& x, Ints sizes) {
-  static const Op& row = op("view");
+  static const Op& row = op_named("view");
   return apply_one(row, {x}, {rules::to_dims(sizes)});
 }
 
@@ -463,32 +460,32 @@ Tensor reshape(const Tensor& x, Ints sizes) {
 }
 
 Tensor permute(const Tensor& x, Ints dims) {
-  static const Op& row = op("permute");
+  static const Op& row = op_named("permute");
   return apply_one(row, {x}, {rules::to_dims(dims)});
 }
 
 Tensor transpose(const Tensor& x, int a, int b) {
-  static const Op& row = op("transpose");
+  static const Op& row = op_named("transpose");
   return apply_one(row, {x}, {std::int64_t{a}, std::int64_t{b}});
 }
 
 Tensor expand(const Tensor& x, Ints sizes) {
-  static const Op& row = op("expand");
+  static const Op& row = op_named("expand");
   return apply_one(row, {x}, {rules::to_dims(sizes)});
 }
 
 Tensor squeeze(const Tensor& x, Ints dims) {
-  static const Op& row = op("squeeze");
+  static const Op& row = op_named("squeeze");
   return apply_one(row, {x}, {rules::to_dims(dims)});
 }
 
 Tensor unsqueeze(const Tensor& x, int dim) {
-  static const Op& row = op("unsqueeze");
+  static const Op& row = op_named("unsqueeze");
   return apply_one(row, {x}, {std::int64_t{dim}});
 }
 
 Tensor detach(const Tensor& x) {
-  static const Op& row = op("detach");
+  static const Op& row = op_named("detach");
   return apply_one(row, {x});
 }
 

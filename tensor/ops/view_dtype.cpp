@@ -11,8 +11,6 @@ using rules::apply_one;
 
 constexpr std::string_view kNoDerivative = "the bytes of a number have no derivative";
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 DType dtype_asked(DType, const Attrs& attrs) { return attrs.get<DType>("dtype"); }
 
 [[noreturn]] void refuse(std::string sentence, std::string help) {
@@ -78,12 +76,12 @@ void check_dtypes(DType x, DType from, DType to) {
 }
 
 Attrs bits_attrs(DType from, DType to) {
-  Attrs attrs(op("view_bits"));
+  Attrs attrs(op_named("view_bits"));
   attrs.set("dtype", to).set("from", from);
   return attrs;
 }
 Tensor read_as(const Tensor& x, DType dtype) {
-  return std::move(kiln::bind(op("view_bits"), {&x, 1}, bits_attrs(x.dtype(), dtype))[0]);
+  return std::move(kiln::bind(op_named("view_bits"), {&x, 1}, bits_attrs(x.dtype(), dtype))[0]);
 }
 
 std::vector<TensorType> infer_as(const TensorType& x, DType from, const Attrs& attrs) {

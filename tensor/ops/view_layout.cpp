@@ -21,16 +21,14 @@ std::optional<Dim> optional_int(const Attrs& attrs, std::string_view name) {
   return value ? std::optional<Dim>(*value) : std::nullopt;
 }
 
-std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
-
 // Pieces of `lengths` one after the other along `dim`.
 std::vector<Layout> pieces(const Layout& input, int dim, const Dims& lengths) {
   std::vector<Layout> layouts;
   Dim start = 0;
   for (const Dim length : lengths) {
     Layout piece = input;
-    piece.sizes[at(dim)] = length;
-    piece.offset += start * input.strides[at(dim)];
+    piece.sizes[as_index(dim)] = length;
+    piece.offset += start * input.strides[as_index(dim)];
     start += length;
     layouts.push_back(std::move(piece));
   }
@@ -78,23 +76,24 @@ std::optional<Dims> view_strides(const Layout& layout, std::span<const Dim> size
   // Walk runs of input dimensions that lie without gaps; each must be filled by whole output dimensions.
   int from = layout.rank() - 1;
   while (from >= 0) {
-    const Dim inner = layout.strides[at(from)];
-    Dim run = layout.sizes[at(from)];
+    const Dim inner = layout.strides[as_index(from)];
+    Dim run = layout.sizes[as_index(from)];
     for (--from; from >= 0; --from) {
-      if (layout.sizes[at(from)] == 1) continue;
+      if (layout.sizes[as_index(from)] == 1) continue;
       // A run of size 1 so far has no stride of its own: the next dimension starts the run anew.
-      if (run == 1 || layout.strides[at(from)] != run * inner) break;
-      run *= layout.sizes[at(from)];
+      if (run == 1 || layout.strides[as_index(from)] != run * inner) break;
+      run *= layout.sizes[as_index(from)];
     }
     if (run == 1) continue;
     Dim filled = 1;
-    for (; to >= 0 && (filled < run || sizes[at(to)] == 1); --to) {
-      strides[at(to)] = filled * inner;
-      filled *= sizes[at(to)];
+    for (; to >= 0 && (filled < run || sizes[as_index(to)] == 1); --to) {
+      strides[as_index(to)] = filled * inner;
+      filled *= sizes[as_index(to)];
     }
     if (filled != run) return std::nullopt;
   }
-  for (; to >= 0; --to) strides[at(to)] = to + 1 < static_cast<int>(sizes.size()) ? strides[at(to + 1)] : 1;
+  for (; to >= 0; --to)
+    strides[as_index(to)] = to + 1 < static_cast<int>(sizes.size()) ? strides[as_index(to + 1)] : 1;
   return strides;
 }
 
@@ -222,8 +221,8 @@ std::vector<Layout> permute_layout(const Layout& input, const Attrs& attrs) {
   Layout result{{}, {}, input.offset};
   for (const Dim dim : dims) {
     const int from = wrap_dim(dim, input.rank(), "permute");
-    result.sizes.push_back(input.sizes[at(from)]);
-    result.strides.push_back(input.strides[at(from)]);
+    result.sizes.push_back(input.sizes[as_index(from)]);
+    result.strides.push_back(input.strides[as_index(from)]);
   }
   return {result};
 }
@@ -233,8 +232,8 @@ std::vector<Layout> transpose_layout(const Layout& input, const Attrs& attrs) {
   const int b = dim_attr(attrs, "dim1", input.rank());
   Layout result = input;
   if (input.rank() == 0) return {result};
-  std::swap(result.sizes[at(a)], result.sizes[at(b)]);
-  std::swap(result.strides[at(a)], result.strides[at(b)]);
+  std::swap(result.sizes[as_index(a)], result.sizes[as_index(b)]);
+  std::swap(result.strides[as_index(a)], result.strides[as_index(b)]);
   return {result};
 }
 
@@ -257,7 +256,7 @@ std::vector<Layout> expand_layout(const Layout& input, const Attrs& attrs) {
 
 std::vector<Layout> squeeze_layout(const Layout& input, const Attrs& attrs) {
   const Dims* asked = attrs.find<Dims>("dim");
-  std::vector<bool> named(at(input.rank()), asked == nullptr);
+  std::vector<bool> named(as_index(input.rank()), asked == nullptr);
   if (asked && !asked->empty()) {
     for (const Dim dim : wrap_dims(*asked, input.rank(), "squeeze"))
       named[static_cast<std::size_t>(dim)] = true;
@@ -274,7 +273,7 @@ std::vector<Layout> squeeze_layout(const Layout& input, const Attrs& attrs) {
 std::vector<Layout> unsqueeze_layout(const Layout& input, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dim", input.rank() + 1);
   Layout result = input;
-  const Dim stride = dim < input.rank() ? input.sizes[at(dim)] * input.strides[at(dim)] : 1;
+  const Dim stride = dim < input.rank() ? input.sizes[as_index(dim)] * input.strides[as_index(dim)] : 1;
   result.sizes.insert(result.sizes.begin() + dim, 1);
   result.strides.insert(result.strides.begin() + dim, stride);
   return {result};
@@ -284,7 +283,7 @@ std::vector<Layout> detach_layout(const Layout& input, const Attrs&) { return {i
 
 std::vector<Layout> slice_layout(const Layout& input, const Attrs& attrs) {
   need_rank(input, "slice");
-  const std::size_t dim = at(dim_attr(attrs, "dim", input.rank()));
+  const std::size_t dim = as_index(dim_attr(attrs, "dim", input.rank()));
   const Range range = clip_range(optional_int(attrs, "start"), optional_int(attrs, "end"),
                                  int_attr(attrs, "step"), input.sizes[dim]);
   Layout result = input;
@@ -298,9 +297,9 @@ std::vector<Layout> slice_layout(const Layout& input, const Attrs& attrs) {
 std::vector<Layout> select_layout(const Layout& input, const Attrs& attrs) {
   need_rank(input, "select");
   const int dim = dim_attr(attrs, "dim", input.rank());
-  const Dim index = wrap_index(int_attr(attrs, "index"), dim, input.sizes[at(dim)]);
+  const Dim index = wrap_index(int_attr(attrs, "index"), dim, input.sizes[as_index(dim)]);
   Layout result = input;
-  result.offset += index * input.strides[at(dim)];
+  result.offset += index * input.strides[as_index(dim)];
   result.sizes.erase(result.sizes.begin() + dim);
   result.strides.erase(result.strides.begin() + dim);
   return {result};
@@ -317,41 +316,42 @@ std::vector<Layout> diagonal_layout(const Layout& input, const Attrs& attrs) {
   const int b = dim_attr(attrs, "dim2", input.rank());
   if (a == b) throw OpError(ErrorKind::Value, fmt::format("diagonal: dim1 and dim2 are both {}", a));
   const Dim shift = int_attr(attrs, "offset");
-  const Dim rows = input.sizes[at(a)] + std::min<Dim>(shift, 0);
-  const Dim columns = input.sizes[at(b)] - std::max<Dim>(shift, 0);
+  const Dim rows = input.sizes[as_index(a)] + std::min<Dim>(shift, 0);
+  const Dim columns = input.sizes[as_index(b)] - std::max<Dim>(shift, 0);
   const Dim length = std::max<Dim>(min(rows, columns), 0);
   Layout result{{}, {}, input.offset};
-  if (length > 0) result.offset += shift >= 0 ? shift * input.strides[at(b)] : -shift * input.strides[at(a)];
+  if (length > 0)
+    result.offset += shift >= 0 ? shift * input.strides[as_index(b)] : -shift * input.strides[as_index(a)];
   for (int i = 0; i < input.rank(); ++i) {
     if (i == a || i == b) continue;
-    result.sizes.push_back(input.sizes[at(i)]);
-    result.strides.push_back(input.strides[at(i)]);
+    result.sizes.push_back(input.sizes[as_index(i)]);
+    result.strides.push_back(input.strides[as_index(i)]);
   }
   result.sizes.push_back(length);
-  result.strides.push_back(input.strides[at(a)] + input.strides[at(b)]);
+  result.strides.push_back(input.strides[as_index(a)] + input.strides[as_index(b)]);
   return {result};
 }
 
 std::vector<Layout> split_layout(const Layout& input, const Attrs& attrs) {
   need_rank(input, "split");
   const int dim = dim_attr(attrs, "dim", input.rank());
-  return pieces(input, dim, split_lengths(attrs.get<Dims>("split_size"), input.sizes[at(dim)]));
+  return pieces(input, dim, split_lengths(attrs.get<Dims>("split_size"), input.sizes[as_index(dim)]));
 }
 
 std::vector<Layout> chunk_layout(const Layout& input, const Attrs& attrs) {
   need_rank(input, "chunk");
   const int dim = dim_attr(attrs, "dim", input.rank());
-  return pieces(input, dim, chunk_lengths(int_attr(attrs, "chunks"), input.sizes[at(dim)]));
+  return pieces(input, dim, chunk_lengths(int_attr(attrs, "chunks"), input.sizes[as_index(dim)]));
 }
 
 std::vector<Layout> unbind_layout(const Layout& input, const Attrs& attrs) {
   need_rank(input, "unbind");
   const int dim = dim_attr(attrs, "dim", input.rank());
-  check_piece_count(input.sizes[at(dim)], "unbind");
+  check_piece_count(input.sizes[as_index(dim)], "unbind");
   std::vector<Layout> layouts;
-  for (Dim i = 0; i < input.sizes[at(dim)]; ++i) {
+  for (Dim i = 0; i < input.sizes[as_index(dim)]; ++i) {
     Layout piece = input;
-    piece.offset += i * input.strides[at(dim)];
+    piece.offset += i * input.strides[as_index(dim)];
     piece.sizes.erase(piece.sizes.begin() + dim);
     piece.strides.erase(piece.strides.begin() + dim);
     layouts.push_back(std::move(piece));
@@ -391,7 +391,7 @@ std::vector<Layout> unfold_layout(const Layout& input, const Attrs& attrs) {
   const int dim = dim_attr(attrs, "dimension", input.rank());
   const Dim size = int_attr(attrs, "size");
   const Dim step = int_attr(attrs, "step");
-  const Dim length = input.rank() == 0 ? 1 : input.sizes[at(dim)];
+  const Dim length = input.rank() == 0 ? 1 : input.sizes[as_index(dim)];
   if (size < 0 || size > length || step < 1) {
     throw OpError(ErrorKind::Value,
                   fmt::format("unfold: windows of {} with step {} do not fit dimension {} of size {}", size,
@@ -399,11 +399,11 @@ std::vector<Layout> unfold_layout(const Layout& input, const Attrs& attrs) {
                   {0});
   }
   Layout result = input;
-  const Dim stride = input.rank() == 0 ? 1 : input.strides[at(dim)];
+  const Dim stride = input.rank() == 0 ? 1 : input.strides[as_index(dim)];
   if (input.rank() > 0) {
-    result.sizes[at(dim)] = (length - size) / step + 1;
+    result.sizes[as_index(dim)] = (length - size) / step + 1;
     // The stride of one window alone is never taken, however large the step is.
-    result.strides[at(dim)] = stride * std::min(step, std::max<Dim>(length, 1));
+    result.strides[as_index(dim)] = stride * std::min(step, std::max<Dim>(length, 1));
   }
   result.sizes.push_back(size);
   result.strides.push_back(stride);

@@ -18,10 +18,8 @@ using rules::dim_attr;
 using rules::infer_view;
 using rules::shift_dim;
 
-constexpr std::string_view kFamily = "shape";
 constexpr std::uint32_t kViewTraits = kCheapToRecompute;
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
 int inner_rank(const BatchArgs& args) { return args.inputs[0].rank() - 1; }
 Tensor zeros_of(const TensorType& type) { return ops::zeros(type.sizes, type.dtype, type.device); }
 
@@ -219,7 +217,7 @@ Tensors unfold_batch(const BatchArgs& args) {
 void add_slicing(OpTable& table) {
   table.add({.signature = Signature::parse(
                  "slice(x: tensor, dim: index = 0, start: int? = none, end: int? = none, step: int = 1)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "A view of the indices from `start` to before `end` along `dim`, each `step`-th one: "
                  "`x[start:end:step]`. Out-of-range ends are clipped.",
@@ -235,7 +233,7 @@ void add_slicing(OpTable& table) {
              .onnx = onnx_rules::slice,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("narrow(x: tensor, dim: index, start: int, length: int)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view of `length` indices from `start` on along `dim`.",
              .example = ">>> arange(6).narrow(0, 2, 3).tolist()\n[2, 3, 4]",
              .infer = narrow_infer,
@@ -245,7 +243,7 @@ void add_slicing(OpTable& table) {
              .batch = Rule<BatchFn>::none(kComposite),
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("select(x: tensor, dim: index, index: int)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "A view of one index along `dim`, without that dimension: `x[index]`.",
              .example = ">>> tensor([[1, 2], [3, 4]]).select(1, 0).tolist()\n[1, 3]",
              .infer = infer_view<select_layout>,
@@ -260,7 +258,7 @@ void add_slicing(OpTable& table) {
              .complex = ComplexRule::Moves});
   table.add({.signature =
                  Signature::parse("diagonal(x: tensor, offset: int = 0, dim1: index = 0, dim2: index = 1)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "A view of the diagonal over `dim1` and `dim2`, as the last dimension; `offset` above 0 "
                  "is above the main diagonal.",
@@ -279,7 +277,7 @@ void add_slicing(OpTable& table) {
 
 void add_splitting(OpTable& table) {
   table.add({.signature = Signature::parse("split(x: tensor, split_size: dims, dim: index = 0)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "Views of consecutive pieces along `dim`: of `split_size` indices each, the last one maybe "
                  "shorter, or of the sizes in a list.",
@@ -296,7 +294,7 @@ void add_splitting(OpTable& table) {
              .onnx = onnx_rules::split,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("chunk(x: tensor, chunks: int, dim: index = 0)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "Views of at most `chunks` pieces of equal size along `dim`, the last one maybe shorter.",
              .example = ">>> [p.tolist() for p in arange(5).chunk(2)]\n[[0, 1, 2], [3, 4]]",
@@ -312,7 +310,7 @@ void add_splitting(OpTable& table) {
              .onnx = onnx_rules::split,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unbind(x: tensor, dim: index = 0)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation = "Views of every index along `dim`, without that dimension.",
              .example = ">>> [p.tolist() for p in tensor([[1, 2], [3, 4]]).unbind()]\n[[1, 2], [3, 4]]",
              .infer = infer_view<unbind_layout>,
@@ -331,7 +329,7 @@ void add_splitting(OpTable& table) {
 void add_windows(OpTable& table) {
   table.add({.signature = Signature::parse(
                  "as_strided(x: tensor, size: ints, stride: ints, storage_offset: int? = none)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "A view of the storage of `x` with any sizes, strides and offset, counted in elements. "
                  "An error when it reaches outside of the storage. `as_strided_` changes the tensor's own "
@@ -349,7 +347,7 @@ void add_windows(OpTable& table) {
              .onnx = onnx_rules::as_strided,
              .complex = ComplexRule::Moves});
   table.add({.signature = Signature::parse("unfold(x: tensor, dimension: index, size: int, step: int)"),
-             .family = kFamily,
+             .family = "shape",
              .documentation =
                  "A view of all windows of `size` indices, `step` apart, along a dimension; the places "
                  "within a window are the last dimension.",
@@ -377,37 +375,37 @@ void add_view_piece_ops(OpTable& table) {
 namespace ops {
 
 Tensor select(const Tensor& x, int dim, Dim index) {
-  static const Op& row = op("select");
+  static const Op& row = op_named("select");
   return apply_one(row, {x}, {std::int64_t{dim}, index});
 }
 
 Tensor slice(const Tensor& x, int dim, Dim start, Dim end, Dim step) {
-  static const Op& row = op("slice");
+  static const Op& row = op_named("slice");
   return apply_one(row, {x}, {std::int64_t{dim}, start, end, step});
 }
 
 Tensor narrow(const Tensor& x, int dim, Dim start, Dim length) {
-  static const Op& row = op("narrow");
+  static const Op& row = op_named("narrow");
   return apply_one(row, {x}, {std::int64_t{dim}, start, length});
 }
 
 Tensor diagonal(const Tensor& x, Dim offset, int dim1, int dim2) {
-  static const Op& row = op("diagonal");
+  static const Op& row = op_named("diagonal");
   return apply_one(row, {x}, {offset, std::int64_t{dim1}, std::int64_t{dim2}});
 }
 
 Tensors split(const Tensor& x, Ints sizes, int dim) {
-  static const Op& row = op("split");
+  static const Op& row = op_named("split");
   return rules::apply(row, Inputs(&x, 1), {rules::to_dims(sizes), std::int64_t{dim}});
 }
 
 Tensor as_strided(const Tensor& x, Ints sizes, Ints strides, Dim offset) {
-  static const Op& row = op("as_strided");
+  static const Op& row = op_named("as_strided");
   return apply_one(row, {x}, {rules::to_dims(sizes), rules::to_dims(strides), offset});
 }
 
 Tensor unfold(const Tensor& x, int dim, Dim size, Dim step) {
-  static const Op& row = op("unfold");
+  static const Op& row = op_named("unfold");
   return apply_one(row, {x}, {std::int64_t{dim}, size, step});
 }
 

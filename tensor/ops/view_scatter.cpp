@@ -31,10 +31,6 @@ namespace {
 
 using rules::apply_one;
 
-constexpr std::string_view kFamily = "shape";
-
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 // A scatter and the view it undoes share the names of their attributes.
 template <ViewFn F>
 std::vector<TensorType> scatter_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -63,7 +59,8 @@ Tensors scatter_vjp(const VjpArgs& args, std::string_view view) {
     result[0] = kiln::bind(args.op, inputs, args.attrs).front();
   }
   if (args.needs[1]) {
-    result[1] = ops::to(kiln::bind(op(view), args.grads, for_op(op(view), args.attrs)).front(), source.dtype);
+    result[1] = ops::to(kiln::bind(op_named(view), args.grads, for_op(op_named(view), args.attrs)).front(),
+                        source.dtype);
   }
   return result;
 }
@@ -153,7 +150,7 @@ template <ViewFn F>
 Op scatter_row(const Op& view, std::string_view signature, std::string_view documentation,
                std::string_view example, VjpFn vjp, BatchFn batch, OnnxFn onnx) {
   return {.signature = Signature::parse(signature),
-          .family = kFamily,
+          .family = "shape",
           .documentation = documentation,
           .example = example,
           .infer = scatter_infer<F>,
@@ -203,19 +200,19 @@ void add_view_scatter_ops(OpTable& table) {
 namespace ops {
 
 Tensor slice_scatter(const Tensor& x, const Tensor& source, int dim, Dim start, Dim end, Dim step) {
-  static const Op& row = op("slice_scatter");
+  static const Op& row = op_named("slice_scatter");
   return apply_one(row, {x, source}, {std::int64_t{dim}, start, end, step});
 }
 Tensor select_scatter(const Tensor& x, const Tensor& source, int dim, Dim index) {
-  static const Op& row = op("select_scatter");
+  static const Op& row = op_named("select_scatter");
   return apply_one(row, {x, source}, {std::int64_t{dim}, index});
 }
 Tensor diagonal_scatter(const Tensor& x, const Tensor& source, Dim offset, int dim1, int dim2) {
-  static const Op& row = op("diagonal_scatter");
+  static const Op& row = op_named("diagonal_scatter");
   return apply_one(row, {x, source}, {offset, std::int64_t{dim1}, std::int64_t{dim2}});
 }
 Tensor as_strided_scatter(const Tensor& x, const Tensor& source, Ints sizes, Ints strides, Dim offset) {
-  static const Op& row = op("as_strided_scatter");
+  static const Op& row = op_named("as_strided_scatter");
   return apply_one(row, {x, source}, {rules::to_dims(sizes), rules::to_dims(strides), offset});
 }
 

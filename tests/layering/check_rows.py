@@ -28,7 +28,7 @@ OTHER_WORDS = {
     "interpreter/capture/observe_numbers.cpp": "max min pow",
     "interpreter/capture/rules.cpp": "abs add all any complex copy index max min pow round shape slice sum",
     "interpreter/text/describe.cpp": "complex slice",
-    "interpreter/files/npy.cpp": "shape",
+    "interpreter/files/npy.cpp": "i1 shape",
     "interpreter/files/safetensors.cpp": "shape",
     "interpreter/host/source_names.cpp": "as_strided max min zeros",  # names that source means by its own
     "interpreter/host/list_methods.cpp": "index",

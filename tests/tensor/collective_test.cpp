@@ -9,6 +9,7 @@
 
 #include "tensor/autograd.h"
 #include "tensor/core_ops.h"
+#include "tensor/integers.h"
 #include "tensor/tape/recompute.h"
 #include "tests/tensor/collective_calls.h"
 #include "tests/tensor/thread_ranks.h"
@@ -19,8 +20,6 @@ using namespace kiln::testing;
 namespace {
 
 Attr text(const char* value) { return std::string(value); }
-const Op& row(std::string_view name) { return OpTable::get().at(name); }
-std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
 
 using Call = CollectiveCall;
@@ -29,7 +28,7 @@ using Call = CollectiveCall;
 std::vector<Tensor> results(const Call& call) {
   std::vector<Tensor> found(call.x.size());
   ThreadRanks ranks(static_cast<int>(call.x.size()));
-  ranks.run([&](int rank) { found[at(rank)] = call.run(rank); });
+  ranks.run([&](int rank) { found[as_index(rank)] = call.run(rank); });
   return found;
 }
 
@@ -58,17 +57,17 @@ long double slope(Call call, std::size_t rank, std::int64_t place) {
 TEST_CASE("gradients go to the ranks that they belong to", "[collective]") {
   for (const int count : {2, 3}) {
     for (const Call& call : collective_calls(count)) {
-      std::vector<Tensor> gradients(at(count));
+      std::vector<Tensor> gradients(as_index(count));
       {
         ThreadRanks ranks(count);
-        ranks.run([&](int rank) { gradients[at(rank)] = call.gradient(rank); });
+        ranks.run([&](int rank) { gradients[as_index(rank)] = call.gradient(rank); });
       }
       for (int rank = 0; rank < count; ++rank) {
-        REQUIRE(gradients[at(rank)].sizes() == call.x[at(rank)].sizes());
-        for (std::int64_t i = 0; i < call.x[at(rank)].numel(); ++i) {
+        REQUIRE(gradients[as_index(rank)].sizes() == call.x[as_index(rank)].sizes());
+        for (std::int64_t i = 0; i < call.x[as_index(rank)].numel(); ++i) {
           INFO(call.op << " on " << count << " ranks: element " << i << " of rank " << rank);
-          CHECK(static_cast<double>(element(gradients[at(rank)], i)) ==
-                Approx(static_cast<double>(slope(call, at(rank), i))).margin(1e-6));
+          CHECK(static_cast<double>(element(gradients[as_index(rank)], i)) ==
+                Approx(static_cast<double>(slope(call, as_index(rank), i))).margin(1e-6));
         }
       }
     }
@@ -80,17 +79,19 @@ TEST_CASE("tangents come from all ranks", "[collective]") {
   constexpr double kStep = 1e-6;
   for (const Call& call : collective_calls(kRanks)) {
     std::vector<Tensor> tangents, found(kRanks);
-    for (int rank = 0; rank < kRanks; ++rank) tangents.push_back(real(call.x[at(rank)].sizes(), 70 + rank));
+    for (int rank = 0; rank < kRanks; ++rank)
+      tangents.push_back(real(call.x[as_index(rank)].sizes(), 70 + rank));
     const std::vector<Tensor> y = results(call);
     {
       ThreadRanks ranks(kRanks);
       ranks.run([&](int rank) {
-        const std::vector<Tensor> inputs{call.x[at(rank)], {}}, outputs{y[at(rank)], {}},
-            given{tangents[at(rank)], {}};
+        const std::vector<Tensor> inputs{call.x[as_index(rank)], {}}, outputs{y[as_index(rank)], {}},
+            given{tangents[as_index(rank)], {}};
         const Attrs attrs = call.attrs_of_rank(rank);
-        const std::size_t count = at(row(call.op).signature.inputs);
-        found[at(rank)] = row(call.op).jvp.fn(
-            {row(call.op), attrs, std::span(inputs).first(count), outputs, std::span(given).first(count)})[0];
+        const std::size_t count = as_index(op_named(call.op).signature.inputs);
+        found[as_index(rank)] =
+            op_named(call.op).jvp.fn({op_named(call.op), attrs, std::span(inputs).first(count), outputs,
+                                      std::span(given).first(count)})[0];
       });
     }
     Call up = call, down = call;
@@ -116,8 +117,8 @@ TEST_CASE("of equal extrema the first rank has the gradient, also of nan", "[col
     const Tensor x = make({3}, DType::F32, [&](std::int64_t i) {
       return i == 0 ? 1.0 : i == 1 ? std::min(rank, 1) : rank > 0 ? NAN : 0.0;
     });
-    const Tensor here =
-        kiln::bind(row("extremal_here"), std::vector<Tensor>{x, {}}, Attrs(row("extremal_here")))[0];
+    const Tensor here = kiln::bind(op_named("extremal_here"), std::vector<Tensor>{x, {}},
+                                   Attrs(op_named("extremal_here")))[0];
     CHECK(element(here, 0) == (rank == 0 ? 1 : 0));
     CHECK(element(here, 1) == (rank == 1 ? 1 : 0));
   });
@@ -137,8 +138,8 @@ TEST_CASE("the halves of allreduce give what allreduce gives, under the same nam
     ops::fill_(a, Tensor::number(0.0));
     const Tensors reduced = kiln::bind(wait, operands, Attrs(wait));
     const auto whole = [&](const Tensor& x, const char* name) {
-      return kiln::bind(row("allreduce"), {&x, 1},
-                        attrs_of(row("allreduce"), {{"op", text("sum")}, {"name", text(name)}}))[0];
+      return kiln::bind(op_named("allreduce"), {&x, 1},
+                        attrs_of(op_named("allreduce"), {{"op", text("sum")}, {"name", text(name)}}))[0];
     };
     CHECK(same_bits(reduced[0], whole(ops::clone(ops::transpose(before, 0, 1)), "a")));
     CHECK(same_bits(reduced[1], whole(b, "b")));
@@ -149,7 +150,7 @@ TEST_CASE("the halves of allreduce give what allreduce gives, under the same nam
 TEST_CASE("gradients of collectives go by names of their own", "[collective]") {
   ThreadRanks ranks(2);
   ranks.run([&](int rank) {
-    const Op& op = row("allreduce");
+    const Op& op = op_named("allreduce");
     const Tensor x = real({2}, rank);
     set_requires_grad(x, true);
     const Tensor named = kiln::bind(op, {&x, 1}, attrs_of(op, {{"name", text("x")}}))[0];
@@ -170,7 +171,7 @@ TEST_CASE("a checkpoint computes again, and asks other ranks once", "[collective
   for (const bool checkpointed : {false, true}) {
     ThreadRanks ranks(2);
     ranks.run([&](int rank) {
-      const Op& op = row("allreduce");
+      const Op& op = op_named("allreduce");
       const Tensor x = real({3}, rank);
       set_requires_grad(x, true);
       const Ref<tape::Recompute> recompute(new tape::Recompute);
@@ -184,7 +185,7 @@ TEST_CASE("a checkpoint computes again, and asks other ranks once", "[collective
       kiln::bind_inplace(op, {&y, 1}, attrs_of(op, {{"name", text("y")}}));
       const Tensor total = ops::sum(ops::sin(y));
       scope.reset();
-      (checkpointed ? kept : plain)[at(rank)] = grads({total}, {x}, {}, false, false, true)[0];
+      (checkpointed ? kept : plain)[as_index(rank)] = grads({total}, {x}, {}, false, false, true)[0];
     });
     const std::vector<std::string> submitted = ranks.submitted(0);
     CHECK(std::count(submitted.begin(), submitted.end(), "a") == 1);
@@ -199,7 +200,7 @@ TEST_CASE("what has no derivative over ranks says so", "[collective]") {
     const Tensor x = real({2}, 1);
     set_requires_grad(x, true);
     const Tensor y =
-        kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"op", text(word)}}))[0];
+        kiln::bind(op_named("allreduce"), {&x, 1}, attrs_of(op_named("allreduce"), {{"op", text(word)}}))[0];
     CHECK_THROWS_AS(grads({ops::sum(y)}, {x}, {}, false, false, true), OpError);
   }
 }
@@ -207,7 +208,7 @@ TEST_CASE("what has no derivative over ranks says so", "[collective]") {
 TEST_CASE("a name of two lines is refused", "[collective]") {
   const Tensor x = real({2}, 1);
   try {
-    kiln::bind(row("allreduce"), {&x, 1}, attrs_of(row("allreduce"), {{"name", text("a\nb")}}));
+    kiln::bind(op_named("allreduce"), {&x, 1}, attrs_of(op_named("allreduce"), {{"name", text("a\nb")}}));
     FAIL();
   } catch (const OpError& error) {
     CHECK(error.message() == "allreduce: 2 names for 1 tensor");

@@ -15,10 +15,9 @@ namespace {
 
 using Wide = std::complex<long double>;
 
-const Op& row(std::string_view name) { return OpTable::get().at(name); }
 Tensor apply(std::string_view name, const std::vector<Tensor>& inputs,
              const std::vector<NamedAttr>& attrs = {}) {
-  return kiln::bind(row(name), inputs, attrs_of(row(name), attrs))[0];
+  return kiln::bind(op_named(name), inputs, attrs_of(op_named(name), attrs))[0];
 }
 
 Tensor numbers(const Dims& sizes, DType part, int seed, double low = -2.0, double high = 2.0) {

@@ -53,8 +53,6 @@ std::vector<Tensor> moved(std::vector<Tensor> inputs, Device device) {
   return inputs;
 }
 
-const Op& op(std::string_view name) { return OpTable::get().at(name); }
-
 }  // namespace
 
 TEST_CASE("each op runs on each device, or the device says why not", "[device]") {
@@ -105,15 +103,15 @@ TEST_CASE("a device without a kernel says why", "[device]") {
   Kernels column;
   column.none("matmul", "it has no library of products");
   const Empty device(column);
-  CHECK_FALSE(has_kernel(op("matmul"), kElsewhere));
-  CHECK(has_kernel(op("matmul")));
+  CHECK_FALSE(has_kernel(op_named("matmul"), kElsewhere));
+  CHECK(has_kernel(op_named("matmul")));
   const Tensor operands[] = {elsewhere({2, 2}), elsewhere({2, 2})};
-  const OpError error = error_of([&] { run_eager(op("matmul"), operands, Attrs(op("matmul"))); });
+  const OpError error = error_of([&] { run_eager(op_named("matmul"), operands, Attrs(op_named("matmul"))); });
   CHECK(error.kind() == ErrorKind::Device);
   CHECK(error.message() == "matmul does not run on cuda:3: it has no library of products");
   CHECK(error.help() == "compute it on the CPU: x.to(\"cpu\")");
   // Without a kernel, a body and a reason it is a fault of ours.
-  CHECK_THROWS_AS(run_eager(op("sort"), Inputs(operands, 1), Attrs(op("sort"))), InternalError);
+  CHECK_THROWS_AS(run_eager(op_named("sort"), Inputs(operands, 1), Attrs(op_named("sort"))), InternalError);
 }
 
 TEST_CASE("a row has one kernel on a device, and one that counts where sizes depend on data", "[device]") {
@@ -128,7 +126,7 @@ TEST_CASE("a row has one kernel on a device, and one that counts where sizes dep
 TEST_CASE("operands on different devices are one error for every op", "[device]") {
   const Tensor here = ops::ones(Dims{2, 2}), there = elsewhere({2, 2});
   const auto refusal = [](std::string_view name, const Tensors& inputs) {
-    return error_of([&] { bind(op(name), inputs, Attrs(op(name))); });
+    return error_of([&] { bind(op_named(name), inputs, Attrs(op_named(name))); });
   };
   const OpError pair = refusal("add", {here, there});
   CHECK(pair.kind() == ErrorKind::Device);
@@ -141,7 +139,7 @@ TEST_CASE("operands on different devices are one error for every op", "[device]"
         "cuda:3");
   CHECK(refusal("index_put", {here, there, here}).message() ==
         "index_put: operands are on different devices: `x` on cpu, `values` on cuda:3, `indices[0]` on cpu");
-  const Op& add = op("add");
+  const Op& add = op_named("add");
   const Tensor inputs[] = {here, there};
   CHECK(error_of([&] { bind_inplace(add, inputs, Attrs(add)); }).kind() == ErrorKind::Device);
 }

@@ -16,8 +16,8 @@ using Kind = FlowItem::Kind;
 
 namespace {
 
-constexpr std::size_t kDeepest = 8;    // calls within calls
-constexpr std::size_t kLongest = 400;  // instructions of a function that is read as part of a loop
+constexpr std::size_t kDeepestFlowCall = 8;  // calls within calls
+constexpr std::size_t kLongest = 400;        // instructions of a function that is read as part of a loop
 
 }  // namespace
 
@@ -183,7 +183,7 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
   const bool calls_itself = std::any_of(state_.frames.begin(), state_.frames.end(),
                                         [&code](const FlowFrame& each) { return each.code == &code; });
   if (calls_itself) throw Unsupported{text + " calls itself"};
-  if (state_.frames.size() > kDeepest || code.instructions.size() > kLongest)
+  if (state_.frames.size() > kDeepestFlowCall || code.instructions.size() > kLongest)
     throw Unsupported{text + " is too long to be part of a loop"};
   if (code.is_init || code.is_whole) throw Unsupported{text + " runs apart"};
   refuse_iterators(arguments);

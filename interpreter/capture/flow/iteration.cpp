@@ -10,8 +10,6 @@ using lang::BinaryOp;
 namespace {
 
 FlowItem zero() { return FlowItem::constant(std::int64_t{0}); }
-FlowItem one() { return FlowItem::constant(std::int64_t{1}); }
-
 }  // namespace
 
 // How many items a range has: (stop - start) // step rounded up, or none.
@@ -23,8 +21,8 @@ FlowItem FlowReader::count_of_range(const FlowItem& start, const FlowItem& stop,
   FlowItem count = distance;
   if (*by != 1 && *by != -1) {
     const FlowItem width = FlowItem::constant(*by > 0 ? *by : -*by);
-    const FlowItem less = numbers_binary(BinaryOp::Sub, distance, one());
-    count = numbers_binary(BinaryOp::Add, numbers_binary(BinaryOp::FloorDiv, less, width), one());
+    const FlowItem less = numbers_binary(BinaryOp::Sub, distance, FlowItem::one());
+    count = numbers_binary(BinaryOp::Add, numbers_binary(BinaryOp::FloorDiv, less, width), FlowItem::one());
   }
   if (count.is_literal()) return FlowItem::constant(std::max<std::int64_t>(*count.literal_int(), 0));
   return extreme(true, zero(), count);
@@ -88,7 +86,7 @@ void FlowReader::next_of_range(std::uint32_t r) {
   const std::size_t pc = frame().pc, body = target();
   const auto take = [&] {
     reg(r) = numbers_binary(BinaryOp::Add, next, step);
-    reg(r + 1) = numbers_binary(BinaryOp::Sub, left, one());
+    reg(r + 1) = numbers_binary(BinaryOp::Sub, left, FlowItem::one());
     reg(at().b) = next;
     notes_.settle_guards();
     go_to(body);
@@ -111,7 +109,7 @@ void FlowReader::next_item(const FlowItem& collection, const FlowItem& place,
   }
   const auto take_item = [&] {
     const FlowItem item = is_list ? notes_.item(element_of(list, place)) : chosen(items, place);
-    count(numbers_binary(BinaryOp::Add, place, one()));
+    count(numbers_binary(BinaryOp::Add, place, FlowItem::one()));
     take(item);
   };
   split(numbers_compared(lang::CompareOp::Lt, place, list.length), take_item, done);

@@ -12,8 +12,6 @@ using lang::CompareOp;
 namespace {
 
 FlowItem zero() { return FlowItem::constant(std::int64_t{0}); }
-FlowItem one() { return FlowItem::constant(std::int64_t{1}); }
-
 IteratorForm form_of(const FlowItem& iterator) {
   return iterator.is(Kind::Iterator) ? iterator.form : iterator.known.as<Iterator>().form;
 }
@@ -75,7 +73,7 @@ std::optional<FlowItem> FlowReader::call_iteration(std::string_view name,
   if (name == "reversed" && arguments.size() == 1 && arguments[0].is(Kind::Range)) {
     const std::vector<FlowItem>& range = arguments[0].parts;
     const FlowItem count = count_of_range(range[0], range[1], range[2]);
-    const FlowItem before = numbers_binary(BinaryOp::Sub, count, one());
+    const FlowItem before = numbers_binary(BinaryOp::Sub, count, FlowItem::one());
     const FlowItem last =
         numbers_binary(BinaryOp::Add, range[0], numbers_binary(BinaryOp::Mul, before, range[2]));
     return FlowItem::iterator(IteratorForm::Range, {last, count, unary(lang::UnaryOp::Neg, range[2])});
@@ -141,7 +139,7 @@ void FlowReader::step(const IteratorPlace& place, const Take& take, const Done& 
       const auto take_pair = [&](const FlowItem& item) {
         const FlowItem count = part_at(place, 2);
         const FlowItem number = numbers_binary(BinaryOp::Add, part_at(place, 1), count);
-        set_part(place, 2, numbers_binary(BinaryOp::Add, count, one()));
+        set_part(place, 2, numbers_binary(BinaryOp::Add, count, FlowItem::one()));
         take(FlowItem::group(Kind::Tuple, {number, item}));
       };
       return step(place.within(0), take_pair, done);
@@ -159,7 +157,7 @@ void FlowReader::step_rows(const IteratorPlace& place, const Take& take, const D
   const FlowItem length = FlowItem::number(DType::I64, jit::Operand::of_number(size));
   const auto take_row = [&] {
     const Tensor row = ops::select(x.tensor, 0, notes_.index(at_row, size));
-    set_part(place, 1, numbers_binary(BinaryOp::Add, at_row, one()));
+    set_part(place, 1, numbers_binary(BinaryOp::Add, at_row, FlowItem::one()));
     take(notes_.item_of(row));
   };
   split(numbers_compared(CompareOp::Lt, at_row, length), take_row, done);
@@ -169,7 +167,7 @@ void FlowReader::step_rows(const IteratorPlace& place, const Take& take, const D
 void FlowReader::step_numbers(const IteratorPlace& place, const Take& take, const Done& done) {
   const FlowItem next = part_at(place, 0), left = part_at(place, 1);
   const auto take_number = [&] {
-    set_part(place, 1, numbers_binary(BinaryOp::Sub, left, one()));
+    set_part(place, 1, numbers_binary(BinaryOp::Sub, left, FlowItem::one()));
     set_part(place, 0, numbers_binary(BinaryOp::Add, next, part_at(place, 2)));
     take(next);
   };

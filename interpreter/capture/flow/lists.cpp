@@ -10,11 +10,7 @@ using jit::NumberOp;
 using Kind = FlowItem::Kind;
 using lang::BinaryOp;
 
-namespace {
-
-FlowItem one() { return FlowItem::constant(std::int64_t{1}); }
-
-}  // namespace
+namespace {}  // namespace
 
 bool FlowReader::is_written_list(const FlowItem& item) {
   return item.is(Kind::Known) && item.known.is(Tag::List) &&
@@ -56,7 +52,7 @@ void FlowReader::append_number(const FlowItem& list, const FlowItem& given) {
   inputs_.expect_list_written(list.known, inputs_.owner(list.known, list.source), value.dtype, true);
   const NumberList now = number_list(list);
   const Tensor place = ops::select(now.numbers, 0, notes_.index(now.length, now.numbers.size(0)));
-  const FlowItem length = numbers_binary(BinaryOp::Add, now.length, one());
+  const FlowItem length = numbers_binary(BinaryOp::Add, now.length, FlowItem::one());
   kiln::set_index(place, {}, operand_tensor(value));
   assign(length_variable(list), length);
 }
@@ -68,7 +64,7 @@ FlowItem FlowReader::pop_number(const FlowItem& list) {
                               FlowItem::constant(items[0]).dtype, true);
   const NumberList now = number_list(list);
   const FlowItem last = notes_.item(element_of(now, FlowItem::constant(std::int64_t{-1})));
-  assign(length_variable(list), numbers_binary(BinaryOp::Sub, now.length, one()));
+  assign(length_variable(list), numbers_binary(BinaryOp::Sub, now.length, FlowItem::one()));
   return last;
 }
 

@@ -31,7 +31,8 @@ struct FlowItem {
   IteratorForm form{};
 
   static FlowItem constant(Value value);  // a number becomes a Number
-  static FlowItem dead();                 // whatever is there: nothing reads it
+  static FlowItem one() { return constant(std::int64_t{1}); }
+  static FlowItem dead();  // whatever is there: nothing reads it
   static FlowItem at(Value value, SourceId source);
   static FlowItem number(DType dtype, jit::Operand operand);
   static FlowItem of(Tensor tensor);

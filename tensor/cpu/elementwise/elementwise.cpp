@@ -16,7 +16,7 @@ namespace kiln::cpu {
 namespace {
 
 constexpr std::int64_t kBlockBytes = 4096;  // of one operand; four of them stay in the first cache
-constexpr std::int64_t kLine = 64;          // bytes that memory moves at once
+constexpr std::int64_t kLineBytes = 64;     // bytes that memory moves at once
 constexpr std::int64_t kCheapGrain = 32768, kCostlyGrain = 4096;
 
 // Where the elements of one operand, or of the output, come from or go to.
@@ -251,7 +251,7 @@ class Run {
         return block;
       case Access::Dense:
         // The block after the next is on its way while this one is computed.
-        for (std::int64_t i = 0; i < count * input.item; i += kLine)
+        for (std::int64_t i = 0; i < count * input.item; i += kLineBytes)
           cpu::prefetch(input.data + (at + 2 * block_) * input.item + i);
         input.load(input.data + at * input.item, 1, block, count);
         return block;

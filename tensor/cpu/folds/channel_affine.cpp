@@ -50,18 +50,18 @@ bool takes_backward(const Op& op, const Attrs& attrs, Inputs in) {
   return takes(op, attrs, in) && in[1].numel() > 0;
 }
 
-void run_forward(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&) {
+void run_affine(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&) {
   in[0].dtype() == DType::F64 ? affine<double>(in, outputs) : affine<float>(in, outputs);
 }
-void run_backward(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&) {
+void run_affine_backward(const Op&, const Attrs&, Inputs in, Outputs outputs, Stream&) {
   in[1].dtype() == DType::F64 ? affine_backward<double>(in, outputs) : affine_backward<float>(in, outputs);
 }
 
 }  // namespace
 
 void add_channel_affine_kernels(Column& column) {
-  column.add("channel_affine", {.run = run_forward, .takes = takes});
-  column.add("channel_affine_backward", {.run = run_backward, .takes = takes_backward});
+  column.add("channel_affine", {.run = run_affine, .takes = takes});
+  column.add("channel_affine_backward", {.run = run_affine_backward, .takes = takes_backward});
 }
 
 }  // namespace kiln::cpu

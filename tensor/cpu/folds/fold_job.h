@@ -36,15 +36,15 @@ struct FoldDims {
 
 // Maps `count` elements of the input's type, `stride` apart, to accumulators. The centers are `center_stride`
 // apart.
-using LoadFn = void (*)(const std::byte* from, std::int64_t stride, std::int64_t count,
-                        const std::byte* centers, std::int64_t center_stride, std::byte* to);
+using FoldLoadFn = void (*)(const std::byte* from, std::int64_t stride, std::int64_t count,
+                            const std::byte* centers, std::int64_t center_stride, std::byte* to);
 
 inline constexpr std::int64_t kMaxColumnTile = 512;
 
 struct FoldJob {
   const std::byte* input = nullptr;  // the first element
   std::int64_t element_size = 0;
-  LoadFn load = nullptr;
+  FoldLoadFn load = nullptr;
   bool direct = false;     // the kernel reads elements as they are: contiguous runs need no load
   FoldDims outputs;        // which output
   FoldDims reduced;        // which element of an output's sequence
@@ -70,8 +70,8 @@ struct FoldKernels {
   // By the dtype of what is read: elements where those are combined as they are, else what `load` makes. Sums
   // and products of integers are of I64 alone.
   FoldKernel fold[kCombineCount][kDTypeCount];
-  LoadFn load[kMapCount][kDTypeCount];
-  LoadFn kept[kDTypeCount];  // integers of their own width, for their extrema
+  FoldLoadFn load[kMapCount][kDTypeCount];
+  FoldLoadFn kept[kDTypeCount];  // integers of their own width, for their extrema
 };
 
 }  // namespace kiln::cpu

@@ -169,13 +169,14 @@ struct Before {
   }
 };
 
-// ---- Rows: sequences along memory ------------------------------------------------------------------------
+// ---- ScannedRows: sequences along memory
+// ------------------------------------------------------------------------
 
 template <class C, class Elements>
-class Rows {
+class ScannedRows {
  public:
   using Carry = typename Elements::Carry;
-  Rows(const Elements& elements, std::int64_t rows, std::int64_t count)
+  ScannedRows(const Elements& elements, std::int64_t rows, std::int64_t count)
       : elements_(elements),
         rows_(rows),
         count_(count),
@@ -289,7 +290,7 @@ void scan_columns(const Elements& elements, const SequenceShape& shape, std::int
 
 template <class C, class Elements>
 void scan_all(const Elements& elements, const SequenceShape& shape) {
-  if (shape.inner == 1) return Rows<C, Elements>(elements, shape.outer, shape.count).run();
+  if (shape.inner == 1) return ScannedRows<C, Elements>(elements, shape.outer, shape.count).run();
   const std::int64_t units = shape.outer * ceil_divide(shape.inner, kStrip);
   const std::int64_t work = shape.count * std::min(shape.inner, kStrip);
   parallel_for(units, std::max<std::int64_t>(1, 16384 / work),

@@ -11,7 +11,7 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;  // numbers
+constexpr std::int64_t kTransformGrain = 32768;  // numbers
 
 // Matrices of elements: to[r][c] = from[c][r], of any size.
 template <class T>
@@ -83,7 +83,7 @@ class Transform {
   template <class F>
   void over_lines(const F& f) const {
     if (lines_.count < num_threads()) return f(0, lines_.count);
-    parallel_for(lines_.count, std::max<std::int64_t>(1, kGrain / plan_.length), f);
+    parallel_for(lines_.count, std::max<std::int64_t>(1, kTransformGrain / plan_.length), f);
   }
 
   void scale(T* block, std::int64_t rows) const {
@@ -93,7 +93,8 @@ class Transform {
   // ---- Direct ----
 
   void run_direct() const {
-    parallel_for(ceil_divide(lines_.count, kSide), std::max<std::int64_t>(1, kGrain / (kSide * plan_.length)),
+    parallel_for(ceil_divide(lines_.count, kSide),
+                 std::max<std::int64_t>(1, kTransformGrain / (kSide * plan_.length)),
                  [&](std::int64_t begin, std::int64_t end) {
                    const Blocks<T> blocks(plan_.length);
                    for (std::int64_t group = begin; group < end; ++group)
@@ -140,7 +141,7 @@ class Transform {
   // The blocks that a matrix of so many columns is cut into.
   template <class F>
   static void each_block(std::int64_t columns, std::int64_t rows, const F& f) {
-    parallel_for(ceil_divide(columns, kSide), std::max<std::int64_t>(1, kGrain / (rows * kSide)),
+    parallel_for(ceil_divide(columns, kSide), std::max<std::int64_t>(1, kTransformGrain / (rows * kSide)),
                  [&](std::int64_t begin, std::int64_t end) {
                    const Blocks<T> blocks(rows);
                    for (std::int64_t block = begin; block < end; ++block)
@@ -186,8 +187,8 @@ class Transform {
         convolve(group * side, std::min(side, lines_.count - group * side), around.get());
     };
     if (side == 1) return over_lines(each);
-    parallel_for(ceil_divide(lines_.count, side), std::max<std::int64_t>(1, kGrain / (side * inner.length)),
-                 each);
+    parallel_for(ceil_divide(lines_.count, side),
+                 std::max<std::int64_t>(1, kTransformGrain / (side * inner.length)), each);
   }
   void convolve(std::int64_t first, std::int64_t count, T* around) const {
     const FourierKernels<T>& kernels = fourier_table().of<T>();

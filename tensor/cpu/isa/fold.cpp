@@ -333,13 +333,13 @@ void add_extremum_kernels(FoldKernel (&kernels)[kDTypeCount]) {
 
 // Maps that only floats have.
 template <class M>
-void add_float_loads(LoadFn (&loads)[kDTypeCount]) {
+void add_float_loads(FoldLoadFn (&loads)[kDTypeCount]) {
   loads[static_cast<int>(DType::F16)] = &load<M, Half>;
   loads[static_cast<int>(DType::BF16)] = &load<M, BFloat16>;
   loads[static_cast<int>(DType::F32)] = &load<M, float>;
   loads[static_cast<int>(DType::F64)] = &load<M, double>;
 }
-void add_identity_loads(LoadFn (&loads)[kDTypeCount]) {
+void add_identity_loads(FoldLoadFn (&loads)[kDTypeCount]) {
   add_float_loads<Identity>(loads);
   loads[static_cast<int>(DType::Bool)] = &load<Identity, std::uint8_t>;  // GCC makes no vector code of bools
   loads[static_cast<int>(DType::U8)] = &load<Identity, std::uint8_t>;
@@ -348,7 +348,7 @@ void add_identity_loads(LoadFn (&loads)[kDTypeCount]) {
   loads[static_cast<int>(DType::I32)] = &load<Identity, std::int32_t>;
   loads[static_cast<int>(DType::I64)] = &load<Identity, std::int64_t>;
 }
-void add_kept_loads(LoadFn (&loads)[kDTypeCount]) {
+void add_kept_loads(FoldLoadFn (&loads)[kDTypeCount]) {
   loads[static_cast<int>(DType::Bool)] = &load_kept<std::uint8_t>;
   loads[static_cast<int>(DType::U8)] = &load_kept<std::uint8_t>;
   loads[static_cast<int>(DType::I8)] = &load_kept<std::int8_t>;
@@ -357,12 +357,12 @@ void add_kept_loads(LoadFn (&loads)[kDTypeCount]) {
   loads[static_cast<int>(DType::I64)] = &load_kept<std::int64_t>;
 }
 template <class Out>
-void add_nonzero_loads(LoadFn (&loads)[kDTypeCount]) {
-  const LoadFn all[kDTypeCount] = {&load_nonzero<Out, std::uint8_t>, &load_nonzero<Out, std::uint8_t>,
-                                   &load_nonzero<Out, std::int8_t>,  &load_nonzero<Out, std::int16_t>,
-                                   &load_nonzero<Out, std::int32_t>, &load_nonzero<Out, std::int64_t>,
-                                   &load_nonzero<Out, Half>,         &load_nonzero<Out, BFloat16>,
-                                   &load_nonzero<Out, float>,        &load_nonzero<Out, double>};
+void add_nonzero_loads(FoldLoadFn (&loads)[kDTypeCount]) {
+  const FoldLoadFn all[kDTypeCount] = {&load_nonzero<Out, std::uint8_t>, &load_nonzero<Out, std::uint8_t>,
+                                       &load_nonzero<Out, std::int8_t>,  &load_nonzero<Out, std::int16_t>,
+                                       &load_nonzero<Out, std::int32_t>, &load_nonzero<Out, std::int64_t>,
+                                       &load_nonzero<Out, Half>,         &load_nonzero<Out, BFloat16>,
+                                       &load_nonzero<Out, float>,        &load_nonzero<Out, double>};
   std::copy(all, all + kDTypeCount, loads);
 }
 

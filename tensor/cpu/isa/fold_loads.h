@@ -56,7 +56,7 @@ template <class In>
   }
 }
 
-// As `LoadFn` states it.
+// As `FoldLoadFn` states it.
 template <class M, class In>
 void load(const std::byte* from, std::int64_t stride, std::int64_t count, const std::byte* centers,
           std::int64_t center_stride, std::byte* to) {

@@ -7,11 +7,11 @@
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/elementwise/copy_bytes.h"
 #include "tensor/cpu/moves/offsets.h"
+#include "tensor/integers.h"
 
 namespace kiln::cpu {
 namespace {
 
-std::size_t at_place(std::int64_t i) { return static_cast<std::size_t>(i); }
 template <class T>
 const T* elements(const Tensor& x) {
   return reinterpret_cast<const T*>(x.raw());
@@ -31,7 +31,7 @@ class PlacesReader final : public GatherReader {
 
  private:
   std::int64_t offset(std::int64_t row) const {
-    return places_.outer[at_place(row / rows_)] + middle_[row % rows_] * places_.step;
+    return places_.outer[as_index(row / rows_)] + middle_[row % rows_] * places_.step;
   }
   const std::byte* place(std::int64_t at) const override {
     return x_.raw() + (offset(at / inner_) + at % inner_) * item_of(x_);
@@ -49,7 +49,7 @@ class PlacesReader final : public GatherReader {
       if (places_.dense) {
         copy_bytes(to, from + first, length * static_cast<std::int64_t>(sizeof(T)));
       } else {
-        for (std::int64_t i = 0; i < length; ++i) to[i] = from[places_.inner[at_place(first + i)]];
+        for (std::int64_t i = 0; i < length; ++i) to[i] = from[places_.inner[as_index(first + i)]];
       }
       at += length, to += length, count -= length;
     }
@@ -59,7 +59,7 @@ class PlacesReader final : public GatherReader {
   void single(std::int64_t at, std::int64_t count, T* to) const {
     while (count > 0) {
       const std::int64_t first = at % rows_, length = std::min(count, rows_ - first);
-      const T* const from = elements<T>(x_) + places_.outer[at_place(at / rows_)] + places_.inner[0];
+      const T* const from = elements<T>(x_) + places_.outer[as_index(at / rows_)] + places_.inner[0];
       const std::int64_t* const place = middle_ + first;
       const std::int64_t step = places_.step;
       for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i] * step];
@@ -100,7 +100,7 @@ class AlongReader final : public GatherReader {
     const auto* const places = index_.data<std::int64_t>();
     while (count > 0) {
       const std::int64_t first = at % columns_, length = std::min(count, columns_ - first);
-      const T* const from = elements<T>(x_) + bases_[at_place(at / columns_)] + first * along_;
+      const T* const from = elements<T>(x_) + bases_[as_index(at / columns_)] + first * along_;
       const std::int64_t* const place = places + at;
       const std::int64_t step = step_, along = along_;
       for (std::int64_t i = 0; i < length; ++i) to[i] = from[place[i] * step + i * along];
@@ -137,7 +137,7 @@ class SegmentsReader final : public GatherReader {
   }
   static std::int64_t offset(const Segment& segment, std::int64_t line) {
     if (!segment.source) return -1;
-    return segment.offsets.empty() ? line * segment.stride : segment.offsets[at_place(line)];
+    return segment.offsets.empty() ? line * segment.stride : segment.offsets[as_index(line)];
   }
   const std::byte* place(std::int64_t at) const override {
     const std::size_t k = segment_at(at % line_);

@@ -4,13 +4,12 @@
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/moves/flip.h"
 #include "tensor/cpu/moves/gather_reader.h"
+#include "tensor/integers.h"
 #include "tensor/ops/rules.h"
 #include "tensor/ops/shape.h"
 
 namespace kiln::cpu {
 namespace {
-
-std::size_t at(int dim) { return static_cast<std::size_t>(dim); }
 
 // ---- cat, stack ------------------------------------------------------------------------------------------
 
@@ -27,7 +26,8 @@ std::unique_ptr<const GatherReader> joined_reader(const TensorType& type, Inputs
   const int dim = rules::dim_attr(attrs, "dim", static_cast<int>(type.sizes.size()));
   std::vector<Segment> segments;
   for (const Tensor& input : inputs) {
-    if (keeps_empty || !is_skipped_by_cat(input.sizes())) segments.push_back(segment_of(input, at(dim)));
+    if (keeps_empty || !is_skipped_by_cat(input.sizes()))
+      segments.push_back(segment_of(input, as_index(dim)));
   }
   return segments_reader(std::move(segments), Tensor::empty(IntDims{}, type.dtype, type.device));
 }

@@ -6,6 +6,7 @@
 #include "tensor/cpu/element_size.h"
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensor/cpu/moves/place_kernels.h"
+#include "tensor/integers.h"
 #include "tensor/ops/put.h"
 #include "tensor/ops/rules.h"
 #include "tensor/parallel.h"
@@ -14,13 +15,11 @@ namespace kiln::cpu {
 
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;
-
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+constexpr std::int64_t kOffsetsGrain = 1 << 14;
 
 // The places of an index' elements in another tensor, dimension `dim` left out, and what one step along it
 // is.
-struct Lines {
+struct OffsetLines {
   std::vector<std::int64_t> index;
   std::vector<std::int64_t> other;
   std::vector<std::int64_t> source;
@@ -36,9 +35,9 @@ IntDims without(const IntDims& values, int dim) {
   return result;
 }
 
-Lines lines_along(int dim, const Tensor& index, const Tensor& other, const Tensor& source) {
+OffsetLines lines_along(int dim, const Tensor& index, const Tensor& other, const Tensor& source) {
   const IntDims sizes = without(index.sizes(), dim);
-  const auto step = [dim](const Tensor& x) { return x.rank() == 0 ? 1 : x.strides()[at(dim)]; };
+  const auto step = [dim](const Tensor& x) { return x.rank() == 0 ? 1 : x.strides()[as_index(dim)]; };
   return {all_offsets(sizes, without(index.strides(), dim)),
           all_offsets(sizes, without(other.strides(), dim)),
           all_offsets(sizes, without(source.strides(), dim)),
@@ -49,14 +48,15 @@ Lines lines_along(int dim, const Tensor& index, const Tensor& other, const Tenso
 }
 
 template <class T, class Write>
-void scatter_lines(T* out, const T* in, const std::int64_t* index, const Lines& lines, const Write& write) {
+void scatter_lines(T* out, const T* in, const std::int64_t* index, const OffsetLines& lines,
+                   const Write& write) {
   const auto count = static_cast<std::int64_t>(lines.index.size());
-  parallel_for(count, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(lines.length, 1)),
+  parallel_for(count, std::max<std::int64_t>(1, kOffsetsGrain / std::max<std::int64_t>(lines.length, 1)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t line = begin; line < end; ++line) {
-                   T* to = out + lines.other[at(line)];
-                   const T* from = in + lines.source[at(line)];
-                   const std::int64_t* place = index + lines.index[at(line)];
+                   T* to = out + lines.other[as_index(line)];
+                   const T* from = in + lines.source[as_index(line)];
+                   const std::int64_t* place = index + lines.index[as_index(line)];
                    for (std::int64_t i = 0; i < lines.length; ++i) {
                      write(to[place[i * lines.index_step] * lines.other_step], from[i * lines.source_step]);
                    }
@@ -71,7 +71,7 @@ std::vector<std::int64_t> all_offsets(std::span<const std::int64_t> sizes,
   std::vector<std::int64_t> result{0};
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     std::vector<std::int64_t> next;
-    next.reserve(result.size() * at(sizes[d]));
+    next.reserve(result.size() * as_index(sizes[d]));
     for (const std::int64_t base : result) {
       for (std::int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d]);
     }
@@ -101,7 +101,7 @@ Tensor checked_index(const Tensor& index, std::int64_t size, int dim, bool wrap,
   const std::int64_t least = wrap ? -size : 0;
   std::atomic<bool> bad{false};
   std::atomic<bool> negative{false};
-  parallel_for(result.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(result.numel(), kOffsetsGrain, [&](std::int64_t begin, std::int64_t end) {
     std::int64_t low = 0;
     std::int64_t high = -1;
     place_kernels().extent(values + begin, end - begin, low, high);
@@ -126,20 +126,20 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
   // Row by row of the result, whose last dimension is dense.
   const int last = std::max(result.rank() - 1, 0);
   const std::int64_t columns = result.rank() == 0 ? 1 : result.size(last);
-  const std::int64_t step = x.rank() == 0 ? 1 : x.strides()[at(dim)];
-  const std::int64_t along = x.rank() == 0 || last == dim ? 0 : x.strides()[at(last)];
+  const std::int64_t step = x.rank() == 0 ? 1 : x.strides()[as_index(dim)];
+  const std::int64_t along = x.rank() == 0 || last == dim ? 0 : x.strides()[as_index(last)];
   IntDims row_strides = x.strides();
-  if (x.rank() > 0) row_strides[at(dim)] = 0;
+  if (x.rank() > 0) row_strides[as_index(dim)] = 0;
   const IntDims rows(result.sizes().begin(), result.sizes().begin() + last);
   const std::vector<std::int64_t> bases =
       all_offsets(rows, std::span<const std::int64_t>(row_strides).first(rows.size()));
   visit_size(x.dtype(), [&]<class T>() {
     T* out = reinterpret_cast<T*>(result.raw_writable());
     const T* in = reinterpret_cast<const T*>(x.raw());
-    parallel_for(static_cast<std::int64_t>(bases.size()), std::max<std::int64_t>(1, kGrain / columns),
+    parallel_for(static_cast<std::int64_t>(bases.size()), std::max<std::int64_t>(1, kOffsetsGrain / columns),
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t row = begin; row < end; ++row) {
-                     const T* from = in + bases[at(row)];
+                     const T* from = in + bases[as_index(row)];
                      const std::int64_t* place = places + row * columns;
                      T* to = out + row * columns;
                      for (std::int64_t j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
@@ -152,7 +152,7 @@ namespace {
 
 template <Put kPut>
 void scatter_combined(const Tensor& target, const Tensor& source, const std::int64_t* places,
-                      const Lines& lines) {
+                      const OffsetLines& lines) {
   visit_dtype(target.dtype(), [&]<class T>() {
     T* const out = target.writable<T>();
     const T* const in = source.data<T>();
@@ -164,7 +164,7 @@ void scatter_combined(const Tensor& target, const Tensor& source, const std::int
 
 void scatter(const Tensor& target, int dim, const Tensor& index, const Tensor& source, Put put) {
   if (index.numel() == 0) return;
-  const Lines lines = lines_along(dim, index, target, source);
+  const OffsetLines lines = lines_along(dim, index, target, source);
   const auto* places = index.data<std::int64_t>();
   switch (put) {
     case Put::Write:

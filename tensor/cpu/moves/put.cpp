@@ -12,8 +12,6 @@
 namespace kiln::cpu {
 namespace {
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // ---- Few places, or many elements at each ----------------------------------------------------------------
 
 // How the places of a write are shared out, so that no two threads write one place: by outer places when
@@ -28,7 +26,7 @@ struct Shares {
     const auto inner = static_cast<std::int64_t>(places.inner.size());
     const auto outer = static_cast<std::int64_t>(places.outer.size());
     if (places.count() < kFewest || outer >= num_threads()) return;
-    const std::span middle(places.middle.data<std::int64_t>(), at(places.middle.numel()));
+    const std::span middle(places.middle.data<std::int64_t>(), as_index(places.middle.numel()));
     std::int64_t most = low = middle[0];
     place_kernels().extent(middle.data(), std::ssize(middle), low, most);
     // Each range looks at all places. That takes little beside long rows: a few more even out the work.
@@ -54,14 +52,14 @@ void put_places(T* out, const T* in, std::int64_t spread, const Places& places, 
       for (std::int64_t m = 0; m < middle; ++m) {
         check_interrupt();
         if (shares.ranges > 1 && (all[m] < low || all[m] >= low + shares.width)) continue;
-        T* to = out + places.outer[at(o)] + all[m] * places.step;
+        T* to = out + places.outer[as_index(o)] + all[m] * places.step;
         const T* from = in + (o * middle + m) * inner * spread;
         if (places.dense && spread == 1) {
           for (std::int64_t i = 0; i < inner; ++i) write(to[i], from[i]);
         } else if (places.dense) {
           for (std::int64_t i = 0; i < inner; ++i) write(to[i], *from);
         } else {
-          for (std::int64_t i = 0; i < inner; ++i) write(to[places.inner[at(i)]], from[i * spread]);
+          for (std::int64_t i = 0; i < inner; ++i) write(to[places.inner[as_index(i)]], from[i * spread]);
         }
       }
     }
@@ -101,8 +99,8 @@ class Regions {
       for (std::int64_t region = begin; region < end; ++region) {
         check_interrupt();
         T* to = out + (region << shift_) * step;
-        const std::int64_t last = region + 1 < regions_ ? starts_[at((region + 1) * chunks_)] : count_;
-        for (std::int64_t i = starts_[at(region * chunks_)]; i < last; ++i)
+        const std::int64_t last = region + 1 < regions_ ? starts_[as_index((region + 1) * chunks_)] : count_;
+        for (std::int64_t i = starts_[as_index(region * chunks_)]; i < last; ++i)
           write(to[std::int64_t{entries_[i].place} * step], entries_[i].value);
       }
     });
@@ -128,11 +126,11 @@ class Regions {
 
   // Where the entries of each chunk begin, region by region.
   void find_starts() {
-    starts_.resize(at(regions_ * chunks_));
+    starts_.resize(as_index(regions_ * chunks_));
     each_chunk([&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
       std::int64_t counts[kMost] = {};
       for (std::int64_t i = first; i < last; ++i) ++counts[region_of(i)];
-      for (std::int64_t r = 0; r < regions_; ++r) starts_[at(r * chunks_ + chunk)] = counts[r];
+      for (std::int64_t r = 0; r < regions_; ++r) starts_[as_index(r * chunks_ + chunk)] = counts[r];
     });
     std::int64_t before = 0;
     for (std::int64_t& start : starts_) before += std::exchange(start, before);
@@ -141,7 +139,7 @@ class Regions {
   void fill(const T* in, std::int64_t spread) const {
     each_chunk([&](std::int64_t chunk, std::int64_t first, std::int64_t last) {
       std::int64_t next[kMost];
-      for (std::int64_t r = 0; r < regions_; ++r) next[r] = starts_[at(r * chunks_ + chunk)];
+      for (std::int64_t r = 0; r < regions_; ++r) next[r] = starts_[as_index(r * chunks_ + chunk)];
       for (std::int64_t i = first; i < last; ++i) {
         const std::size_t region = region_of(i);
         const auto start = static_cast<std::int64_t>(region << shift_);

@@ -63,7 +63,7 @@ SortedGroups sorted_rows(const Tensor& matrix) {
 }
 
 bool is_by_slice(const Attrs& attrs) { return attrs.has("dim"); }
-int dim_of(const Tensor& x, const Attrs& attrs) {
+int slice_dim(const Tensor& x, const Attrs& attrs) {
   return is_by_slice(attrs) ? rules::dim_attr(attrs, "dim", x.rank()) : 0;
 }
 
@@ -71,7 +71,7 @@ int dim_of(const Tensor& x, const Attrs& attrs) {
 // order, in which slices are compared.
 Tensor sorted_source(const Tensor& x, const Attrs& attrs) {
   if (!is_by_slice(attrs)) return with_sizes(dense(x, x.dtype()), IntDims{x.numel()});
-  const auto dim = static_cast<std::size_t>(dim_of(x, attrs));
+  const auto dim = static_cast<std::size_t>(slice_dim(x, attrs));
   Layout lines{{x.sizes()[dim]}, {x.strides()[dim]}, x.offset()};
   for (std::size_t d = 0; d < x.sizes().size(); ++d) {
     if (d == dim) continue;
@@ -92,7 +92,7 @@ CountedOutputs count_unique(const Op&, const Attrs& attrs, Inputs inputs, Stream
   const Tensor firsts = true_offsets(groups.starts, unit);
   IntDims sizes{firsts.numel()}, inverse = x.sizes();
   if (is_by_slice(attrs)) {
-    const auto dim = static_cast<std::size_t>(dim_of(x, attrs));
+    const auto dim = static_cast<std::size_t>(slice_dim(x, attrs));
     inverse = IntDims{x.sizes()[dim]};
     sizes = x.sizes();
     sizes[dim] = firsts.numel();
@@ -136,7 +136,7 @@ void unique(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Strea
   const Tensor &x = inputs[0], &order = inputs[1], &starts = inputs[2], &firsts = inputs[3];
   const Tensor places = first_places(order, firsts);
   const Tensor source = is_by_slice(attrs) ? x : with_sizes(dense(x, x.dtype()), IntDims{x.numel()});
-  take(outputs[0], source, places_along(source, dim_of(x, attrs), places));
+  take(outputs[0], source, places_along(source, slice_dim(x, attrs), places));
   std::size_t next = 1;
   if (attrs.get<bool>("return_inverse")) {
     const Tensor inverse = with_sizes(outputs[next++], IntDims{order.numel()});

@@ -12,7 +12,7 @@ namespace kiln::cpu {
 namespace {
 
 // Multiply-adds below which another thread costs more than it saves.
-constexpr std::int64_t kThreadGrain = 1 << 16;
+constexpr std::int64_t kVectorGrain = 1 << 16;
 
 // ---- One product ------------------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ void multiply_in_tasks(const MatrixView<T>& a, Sum* y, std::int64_t count, std::
   const auto row_of = [&](std::int64_t piece) {
     return std::min(m, ceil_divide(m, kLeastRows) * piece / pieces * kLeastRows);
   };
-  parallel_for(blocks * pieces, kThreadGrain * blocks * pieces / (size * k),
+  parallel_for(blocks * pieces, kVectorGrain * blocks * pieces / (size * k),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t task = begin; task < end; ++task) {
                    const std::int64_t block = task / pieces, p = block * kDotBlock;
@@ -123,7 +123,7 @@ void multiply_by_one_matrix(std::span<const Product<T>> products, std::int64_t n
       std::max(kStripColumns,
                kStripBytes / (k * static_cast<std::int64_t>(sizeof(T))) / kStripColumns * kStripColumns);
   const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(ceil_divide(n, strip), std::max<std::int64_t>(1, kThreadGrain / (strip * k * count)),
+  parallel_for(ceil_divide(n, strip), std::max<std::int64_t>(1, kVectorGrain / (strip * k * count)),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t first = i * strip, columns = std::min(strip, n - first);
@@ -150,7 +150,7 @@ void each_product(std::span<const Product<T>> products, std::int64_t m, std::int
                   const F& f) {
   const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
   const auto count = static_cast<std::int64_t>(products.size());
-  parallel_for(count, count < kManyProducts && work >= kThreadGrain ? count : kThreadGrain / work,
+  parallel_for(count, count < kManyProducts && work >= kVectorGrain ? count : kVectorGrain / work,
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const auto& [a, b, c] = products[static_cast<std::size_t>(i)];
