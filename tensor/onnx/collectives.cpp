@@ -1,6 +1,7 @@
 // Collectives as they are in a world of one rank, which any runtime runs.
 #include <fmt/format.h>
 
+#include "tensor/counted.h"
 #include "tensor/functions.h"
 #include "tensor/onnx/rules.h"
 
@@ -16,9 +17,8 @@ Tensor scaled(const Tensor& x, const Attrs& attrs) {
 void need_rows(const Tensor& x, const Attrs& attrs, std::string_view name) {
   const Dim rows = attrs.get<Dim>(name);
   if (rows == x.size(0)) return;
-  throw OpError(ErrorKind::Value,
-                fmt::format("{}: in a model it is that of one rank, which has {} rows, not {}",
-                            attrs.op()->name(), x.size(0), rows));
+  throw OpError(ErrorKind::Value, fmt::format("{}: in a model it is that of one rank, which has {}, not {}",
+                                              attrs.op()->name(), counted(x.size(0), "row"), rows));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "tensor/counted.h"
 #include "tensor/error.h"
 
 namespace kiln::einsum {
@@ -63,7 +64,8 @@ class Parser {
       i += 2;
     }
     if (rank >= 0 && static_cast<int>(labels.size()) != rank) {
-      refuse(fmt::format("operand {} has {} dimensions, \"{}\" names {}", operand, rank, part, letters),
+      refuse(fmt::format("operand {} has {}, \"{}\" names {}", operand, counted(rank, "dimension"), part,
+                         letters),
              {operand});
     }
     return labels;
