@@ -123,7 +123,7 @@ Moved FlowReach::take(const GradientMove& move, State& state) {
     moved.reach = std::max(moved.reach, moved.from.back());
   }
   const bool is_through_view = move.kind == GradientMove::Kind::Write && move.from.size() > 1;
-  if (is_through_view && !shows_all(activity_, move.from[1])) {
+  if (is_through_view && !shows_all(activity_, move.from[1], move.from[0])) {
     // What lies outside of the view goes on to what was there before.
     const std::size_t root = at(move.from[0]);
     state.reach[root] = moved.from[0];

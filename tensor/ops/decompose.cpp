@@ -1,6 +1,7 @@
 // QR, singular value and eigenvalue decompositions.
 #include <fmt/format.h>
 
+#include "tensor/how_many.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/decompose.h"
 #include "tensor/ops/linalg.h"
@@ -68,9 +69,9 @@ void need_derivative(const Attrs& attrs, Dim rows, Dim columns) {
                   help);
   if (mode == QrMode::Complete && rows > columns)
     throw OpError(ErrorKind::Autograd,
-                  fmt::format("qr: with mode=\"complete\" and {} rows but {} columns there is no derivative: "
-                              "the last {} columns of Q are an arbitrary basis",
-                              rows, columns, rows - columns),
+                  fmt::format("qr: with mode=\"complete\" and {} but {} there is no derivative: "
+                              "beyond the first {} the columns of Q are an arbitrary basis",
+                              how_many(rows, "row"), how_many(columns, "column"), columns),
                   {0}, help);
 }
 

@@ -5,6 +5,7 @@
 // u.
 #include <fmt/format.h>
 
+#include "tensor/how_many.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {
@@ -108,10 +109,10 @@ std::vector<TensorType> permutation_infer(std::span<const TensorType> inputs, co
   }
   const Dim count = attrs.get<Dim>("rows");
   if (count < x.sizes.back()) {
-    throw OpError(
-        ErrorKind::Value,
-        fmt::format("{}: {} pivots are too many for {} rows", attrs.op()->name(), x.sizes.back(), count),
-        {0});
+    throw OpError(ErrorKind::Value,
+                  fmt::format("{}: {} pivots are too many for {}", attrs.op()->name(), x.sizes.back(),
+                              how_many(count, "row")),
+                  {0});
   }
   Dims sizes = x.sizes;
   sizes.back() = count;
