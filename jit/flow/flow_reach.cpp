@@ -84,6 +84,7 @@ FlowReach::State FlowReach::across(const FlowEnd::Target& target) {
     const ValueId given = activity_.tensor(target.arguments[k].value);
     const std::uint8_t terms = next.terms[at(parameters[k])];
     std::uint8_t& all = state.terms[at(given)];
+    if (all > 0 && terms > 1) reordered_ = given;
     all = all == 0 || terms == 0 ? std::max(all, terms) : 2;
     if (terms > 1 && given != parameters[k]) summed_apart_[at(given)] = true;
     state.reach[at(given)] = std::max(state.reach[at(given)], next.reach[at(parameters[k])]);
