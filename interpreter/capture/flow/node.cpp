@@ -49,11 +49,18 @@ bool has_many_elements(const jit::FlowGraph& flow) {
   });
 }
 
+bool has_inner_loop(const jit::FlowGraph& flow) {
+  return 1 < std::count_if(flow.blocks.begin(), flow.blocks.end(),
+                           [](const jit::FlowBlock& block) { return block.begins_loop; });
+}
+
 }  // namespace
 
 void expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
-                         const FlowPlace* place, bool varies) {
+                         const FlowPlace* place, bool varies, bool is_shown) {
   if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return;
+  // Unrolled, loops within loops are a graph of all iterations of all of them.
+  if (!is_shown && has_inner_loop(flow) && !has_many_elements(flow)) return;
   const std::size_t step = loop.end - 1;
   const Value* const state = frame.base + frame.code->instructions[step].a;
   if (frame.code->opcode_at(step) != Opcode::NextFor || !state->is(Tag::Int))

@@ -18,10 +18,11 @@ struct NoNode {
 
 // Throws NoNode where the loop, at the first instruction of whose body the frame stands, is better unrolled
 // than a node: where its iterations are few, but for loops that ask for elements, at which a graph would end,
-// and those whose number of iterations `varies`; and where they are few ops on many elements, which kernels
-// have together. `place`: where it runs as a flow by itself; null: it never did.
+// those with loops within them unless the graph is only shown or written, and those whose number of
+// iterations `varies`; and where they are few ops on many elements, which kernels have together. `place`:
+// where it runs as a flow by itself; null: it never did.
 void expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
-                         const FlowPlace* place, bool varies);
+                         const FlowPlace* place, bool varies, bool is_shown);
 
 // The exits behind the loop, by how the frame goes on.
 std::vector<std::vector<jit::ExitId>> ways_out(const LoopFlow& loop, const Loop& of);
