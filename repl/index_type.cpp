@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "repl/op_types.h"
-#include "tensor/counted.h"
 #include "tensor/error.h"
+#include "tensor/how_many.h"
 #include "tensor/integers.h"
 
 namespace kiln::repl {
@@ -41,7 +41,7 @@ TensorType index_type(const TensorType& type, std::span<const IndexItem> items) 
   const std::size_t rank = type.sizes.size();
   if (used > rank) {
     throw OpError(ErrorKind::Index,
-                  fmt::format("{} for {}", counted(used, "index", "indices"), to_string(type)));
+                  fmt::format("{} for {}", how_many(used, "index", "indices"), to_string(type)));
   }
   std::vector<Dim> sizes, picked;
   std::size_t dim = 0, picked_at = 0;

@@ -10,8 +10,8 @@
 #include "jit/passes/no_compiler.h"
 #include "jit/pipeline/compiled_graph.h"
 #include "jit/pipeline/fused.h"
-#include "tensor/counted.h"
 #include "tensor/error.h"
+#include "tensor/how_many.h"
 
 namespace kiln::repl {
 namespace {
@@ -80,8 +80,8 @@ std::string kernel_graph(const jit::Graph& captured) {
 
 std::string entry_text(const interp::EntryInfo& entry) {
   std::string text = fmt::format("<details><summary>{}: {}, {}, {} of code</summary>\n", escaped(entry.place),
-                                 counted(entry.hits, "hit"), counted(entry.graph.nodes.size(), "node"),
-                                 counted(entry.code_bytes, "byte"));
+                                 how_many(entry.hits, "hit"), how_many(entry.graph.nodes.size(), "node"),
+                                 how_many(entry.code_bytes, "byte"));
   text += list("Guards", entry.guards);
   text += element("h3", "Graph") + element("pre", jit::print_graph(entry.graph));
   text += element("h3", "Kernels") + element("pre", kernel_graph(entry.graph));
@@ -115,9 +115,9 @@ std::string function_text(interp::Interpreter& interpreter, const std::string& n
   const interp::CompileInfo info = interp::compile_info_of(interpreter, function);
   if (entries.empty() && flows.empty() && info.breaks.empty() && info.notes.empty()) return "";
   std::string text = element("h2", name);
-  text += element("p", fmt::format("{}, {}, {}, {}", counted(info.entries, "entry", "entries"),
-                                   counted(info.graphs, "graph"), counted(info.compiles, "compile"),
-                                   counted(info.hits, "hit")));
+  text += element("p", fmt::format("{}, {}, {}, {}", how_many(info.entries, "entry", "entries"),
+                                   how_many(info.graphs, "graph"), how_many(info.compiles, "compile"),
+                                   how_many(info.hits, "hit")));
   for (const interp::EntryInfo& each : entries) text += entry_text(each);
   for (const interp::FlowInfo& each : flows) text += flow_text(each);
   text += list("Breaks", breaks_of(info)) + list("Compiled again", recompiles_of(info));

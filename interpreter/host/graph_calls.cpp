@@ -19,7 +19,7 @@
 #include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/measure.h"
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
@@ -51,7 +51,7 @@ Value cost_value(const jit::NodeCost& cost, jit::Stage stage) {
       *type, {Value(cost.node->op->name()), ops, Value(cost.bytes), cost.flops ? Value(*cost.flops) : Value(),
               Value(cost.seconds), cost.share ? Value(*cost.share) : Value(),
               cost.share ? Value(cost.roof) : Value(), Value(jit::name(stage)),
-              Value(fmt::format("{}: {}", cost.node->op->name(), counted(cost.bytes, "byte")))});
+              Value(fmt::format("{}: {}", cost.node->op->name(), how_many(cost.bytes, "byte")))});
 }
 
 // A graph without gradients runs as its functional form.

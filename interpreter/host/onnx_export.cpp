@@ -19,7 +19,7 @@
 #include "onnx/export/check.h"
 #include "onnx/export/external.h"
 #include "onnx/import/inputs.h"
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace host {
@@ -117,7 +117,7 @@ WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<con
 }
 
 std::string WrittenModel::text() const {
-  std::string text = fmt::format("{}: {}, {} -> {}", path, counted(node_count, "node"),
+  std::string text = fmt::format("{}: {}, {} -> {}", path, how_many(node_count, "node"),
                                  fmt::join(inputs, ", "), fmt::join(outputs, ", "));
   if (!data_path.empty()) text += "\nnote: the elements of large tensors are in " + data_path;
   for (const std::string& note : notes) text += "\nnote: " + note;

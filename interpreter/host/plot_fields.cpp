@@ -9,9 +9,9 @@
 #include "interpreter/plot/contour.h"
 #include "interpreter/plot/scale.h"
 #include "interpreter/vm/arguments.h"
-#include "tensor/counted.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -53,7 +53,7 @@ void set_names(const PlotCall& call, plot::Axis& axis, std::string_view paramete
   if (names.empty()) return;
   if (names.size() != static_cast<std::size_t>(count))
     raise("ShapeError", fmt::format("{}: `{}` has {} for {}", call.name(), parameter,
-                                    counted(names.size(), "name"), count));
+                                    how_many(names.size(), "name"), count));
   axis.names.clear();
   for (std::size_t i = 0; i < names.size(); ++i) axis.names.emplace_back(static_cast<double>(i), names[i]);
 }

@@ -8,8 +8,8 @@
 
 #include "interpreter/host/saved_values.h"
 #include "interpreter/vm/arguments.h"
-#include "tensor/counted.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp::host {
 
@@ -90,7 +90,7 @@ Table table_from(const Value& value) {
             : static_cast<std::int64_t>(std::get<std::vector<std::string>>(column).size());
       if (rows >= 0 && size != rows) {
         raise("ShapeError", fmt::format("save: column '{}' has {}, others have {}", table.names.back(),
-                                        counted(size, "row"), rows));
+                                        how_many(size, "row"), rows));
       }
       rows = size;
     }

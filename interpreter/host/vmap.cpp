@@ -8,8 +8,8 @@
 #include "interpreter/values/complex_number.h"
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
-#include "tensor/counted.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 #include "tensor/levels/batch_level.h"
 #include "tensor/random.h"
 
@@ -108,7 +108,7 @@ class Collector {
   void check_size(Dim size, int dim, const std::string& of) {
     if (batch_.size >= 0 && size != batch_.size) {
       raise("ValueError", fmt::format("vmap: sizes differ: {} has {} along dimension {}, {} has {}", of,
-                                      counted(size, "example"), dim, first_, batch_.size));
+                                      how_many(size, "example"), dim, first_, batch_.size));
     }
     if (batch_.size < 0) first_ = of;
     batch_.size = size;

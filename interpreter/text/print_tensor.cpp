@@ -12,9 +12,9 @@
 #include "interpreter/text/element_format.h"
 #include "interpreter/values/complex_number.h"
 #include "tensor/autograd.h"
-#include "tensor/counted.h"
 #include "tensor/error.h"
 #include "tensor/host_view.h"
+#include "tensor/how_many.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/sparse_gradient.h"
 
@@ -272,7 +272,7 @@ std::string sparse_summary(const kiln::Tensor& x) {
                        static_cast<double>(rows.size(0)) * static_cast<double>(sizeof(std::int64_t));
   return fmt::format("{} {} {}, sparse: {} of {}", kiln::type_string(x.dtype(), x.sizes()),
                      kiln::to_string(x.device()), byte_text(bytes), rows.size(0).fixed(),
-                     counted(x.size(0).fixed(), "row"));
+                     how_many(x.size(0).fixed(), "row"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/operators.h"
 #include "interpreter/vm/vm.h"
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
@@ -146,7 +146,7 @@ void op_UnpackStar(Vm& vm, Value* r, const Instruction& i) {
   std::vector<Value> items = vm.interpreter().to_vector(r[i.b]);
   if (items.size() < before + after) {
     raise("ValueError", "cannot unpack " + describe(r[i.b]) + ": at least " +
-                            counted(before + after, "item") + (before + after == 1 ? " is" : " are") +
+                            how_many(before + after, "item") + (before + after == 1 ? " is" : " are") +
                             " needed, it has " + std::to_string(items.size()));
   }
   consume(vm, r, i.b);

@@ -134,13 +134,13 @@ class Differentiated final : public DifferentiatedFlow {
     return known->second;
   }
   void make_backward(RunnableBackward& back, ExitId exit, const std::vector<bool>& given) {
-    std::optional<FlowBackward> made = derivative_->backward(exit, given);
-    if (!made) {
-      back.why_not = "whether a gradient comes to a tensor is known only when it has run";
-      return;
-    }
-    back.backward = *std::move(made);
     try {
+      std::optional<FlowBackward> made = derivative_->backward(exit, given);
+      if (!made) {
+        back.why_not = "whether a gradient comes to a tensor is known only when it has run";
+        return;
+      }
+      back.backward = *std::move(made);
       back.run = runnable(back.backward.graph, as_code_, code_bytes_);
     } catch (const OpError& error) {
       back.why_not = error.message();

@@ -7,8 +7,8 @@
 #include "jit/graph/rewrite.h"
 #include "jit/graph/text.h"
 #include "tensor/core_ops.h"
-#include "tensor/counted.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 
 namespace kiln::jit {
 namespace {
@@ -132,7 +132,7 @@ Graph replace_node(const Graph& graph, std::size_t node, const NewNode& now) {
     if (results.size() != old.outputs.size()) {
       refuse(ErrorKind::Value,
              fmt::format("{} has {}, and {} has {}", node_line(before, i),
-                         counted(old.outputs.size(), "result"), now.op->name(), results.size()));
+                         how_many(old.outputs.size(), "result"), now.op->name(), results.size()));
     }
     for (std::size_t k = 0; k < results.size(); ++k) {
       const Type &was = type_of(before, old.outputs[k]), &is = made.type(results[k]);

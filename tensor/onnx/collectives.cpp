@@ -1,8 +1,8 @@
 // Collectives as they are in a world of one rank, which any runtime runs.
 #include <fmt/format.h>
 
-#include "tensor/counted.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 #include "tensor/onnx/rules.h"
 
 namespace kiln::onnx_rules {
@@ -18,7 +18,7 @@ void need_rows(const Tensor& x, const Attrs& attrs, std::string_view name) {
   const Dim rows = attrs.get<Dim>(name);
   if (rows == x.size(0)) return;
   throw OpError(ErrorKind::Value, fmt::format("{}: in a model it is that of one rank, which has {}, not {}",
-                                              attrs.op()->name(), counted(x.size(0), "row"), rows));
+                                              attrs.op()->name(), how_many(x.size(0), "row"), rows));
 }
 
 }  // namespace

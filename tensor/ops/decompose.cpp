@@ -1,7 +1,7 @@
 // QR, singular value and eigenvalue decompositions.
 #include <fmt/format.h>
 
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/decompose.h"
 #include "tensor/ops/linalg.h"
@@ -71,7 +71,7 @@ void need_derivative(const Attrs& attrs, Dim rows, Dim columns) {
     throw OpError(ErrorKind::Autograd,
                   fmt::format("qr: with mode=\"complete\" and {} but {} there is no derivative: "
                               "beyond the first {} the columns of Q are an arbitrary basis",
-                              counted(rows, "row"), counted(columns, "column"), columns),
+                              how_many(rows, "row"), how_many(columns, "column"), columns),
                   {0}, help);
 }
 

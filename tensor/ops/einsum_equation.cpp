@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "tensor/counted.h"
 #include "tensor/error.h"
+#include "tensor/how_many.h"
 
 namespace kiln::einsum {
 
@@ -64,7 +64,7 @@ class Parser {
       i += 2;
     }
     if (rank >= 0 && static_cast<int>(labels.size()) != rank) {
-      refuse(fmt::format("operand {} has {}, \"{}\" names {}", operand, counted(rank, "dimension"), part,
+      refuse(fmt::format("operand {} has {}, \"{}\" names {}", operand, how_many(rank, "dimension"), part,
                          letters),
              {operand});
     }

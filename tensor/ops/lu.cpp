@@ -5,7 +5,7 @@
 // u.
 #include <fmt/format.h>
 
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {
@@ -111,7 +111,7 @@ std::vector<TensorType> permutation_infer(std::span<const TensorType> inputs, co
   if (count < x.sizes.back()) {
     throw OpError(ErrorKind::Value,
                   fmt::format("{}: {} pivots are too many for {}", attrs.op()->name(), x.sizes.back(),
-                              counted(count, "row")),
+                              how_many(count, "row")),
                   {0});
   }
   Dims sizes = x.sizes;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 #include "tensor/integers.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/complex_rules.h"
@@ -171,8 +171,8 @@ std::vector<TensorType> roll_infer(std::span<const TensorType> inputs, const Att
   const Dims& shifts = attrs.get<Dims>("shifts");
   const Dims* dims = attrs.find<Dims>("dims");
   if (!dims ? shifts.size() != 1 : shifts.size() != dims->size()) {
-    throw OpError(ErrorKind::Shape, fmt::format("roll: {} but {}", counted(shifts.size(), "shift"),
-                                                counted(dims ? dims->size() : 1, "dimension")));
+    throw OpError(ErrorKind::Shape, fmt::format("roll: {} but {}", how_many(shifts.size(), "shift"),
+                                                how_many(dims ? dims->size() : 1, "dimension")));
   }
   return rules::infer_same(inputs, attrs);
 }
@@ -198,8 +198,8 @@ Tensors roll_body(const Op&, Inputs inputs, const Attrs& attrs) {
 void check_repeats(const Dims& sizes, const Dims& repeats, std::string_view name) {
   if (repeats.size() < sizes.size()) {
     throw OpError(ErrorKind::Shape,
-                  fmt::format("{}: {} for a tensor of {}", name, counted(repeats.size(), "repeat"),
-                              counted(sizes.size(), "dimension")),
+                  fmt::format("{}: {} for a tensor of {}", name, how_many(repeats.size(), "repeat"),
+                              how_many(sizes.size(), "dimension")),
                   {0});
   }
   for (const Dim count : repeats) {

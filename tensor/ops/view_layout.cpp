@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tensor/counted.h"
+#include "tensor/how_many.h"
 #include "tensor/integers.h"
 #include "tensor/ops/rules.h"
 
@@ -61,7 +61,7 @@ Dims resolve_sizes(std::span<const Dim> sizes, std::span<const Dim> from, std::s
   const bool fits = unknown ? filled != 0 && count % filled == 0 : filled == count;
   if (!fits) {
     throw OpError(ErrorKind::Shape,
-                  fmt::format("{}: {} of {} {} not fill {}", op, counted(count, "element"), to_string(from),
+                  fmt::format("{}: {} of {} {} not fill {}", op, how_many(count, "element"), to_string(from),
                               count == 1 ? "does" : "do", to_string(sizes)),
                   {0});
   }
@@ -106,7 +106,7 @@ Dims expand_sizes(std::span<const Dim> from, std::span<const Dim> to, std::strin
                   {0});
   };
   if (to.size() < from.size())
-    fail(fmt::format("it has {}, more than the {} asked for", counted(from.size(), "dimension"), to.size()));
+    fail(fmt::format("it has {}, more than the {} asked for", how_many(from.size(), "dimension"), to.size()));
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (i < extra) {
       if (result[i] < 0) fail(fmt::format("new dimension {} needs a size", i));
@@ -214,7 +214,7 @@ std::vector<Layout> permute_layout(const Layout& input, const Attrs& attrs) {
   if (static_cast<int>(dims.size()) != input.rank()) {
     throw OpError(ErrorKind::Shape,
                   fmt::format("permute: {} names {}, the tensor has {}", to_string(dims),
-                              counted(dims.size(), "dimension"), input.rank()),
+                              how_many(dims.size(), "dimension"), input.rank()),
                   {0});
   }
   if (!dims.empty()) wrap_dims(dims, input.rank(), "permute");  // refuses duplicates
@@ -363,8 +363,8 @@ std::vector<Layout> as_strided_layout(const Layout& input, const Attrs& attrs) {
   const Dims& sizes = attrs.get<Dims>("size");
   const Dims& strides = attrs.get<Dims>("stride");
   if (sizes.size() != strides.size()) {
-    throw OpError(ErrorKind::Shape, fmt::format("as_strided: {} but {}", counted(sizes.size(), "size"),
-                                                counted(strides.size(), "stride")));
+    throw OpError(ErrorKind::Shape, fmt::format("as_strided: {} but {}", how_many(sizes.size(), "size"),
+                                                how_many(strides.size(), "stride")));
   }
   const Dim offset = optional_int(attrs, "storage_offset").value_or(input.offset);
   const auto negative = [](Dim value) { return value < 0; };

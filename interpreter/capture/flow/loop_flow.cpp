@@ -47,12 +47,12 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapAround> vmaps) {
   if (levels::top != nullptr) return refused("the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused("each instruction is watched");
   const jit::NoLevels apart;
   auto flow = std::make_unique<LoopFlow>();
-  FlowSources inputs(*flow);
+  FlowSources inputs(*flow, std::move(vmaps));
   FlowKnowledge knowledge;
   for (int k = 0; k < kMostReadings; ++k) {
     FlowReader reader(vm, loop, *flow, inputs, knowledge);

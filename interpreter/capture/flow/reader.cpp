@@ -28,7 +28,8 @@ bool FlowReader::read() {
                         ? 0
                         : code.span(loop_.top).file->locate(code.span(loop_.top).begin).line;
   notes_.graph().name = fmt::format("{}:{}", code.name.empty() ? "loop" : code.name, line);
-  inputs_.begin(notes_);
+  LevelsAround vmaps;
+  inputs_.begin(notes_, vmaps);
   flow_.exits.clear();
   FlowFrame frame;
   frame.code = &code;

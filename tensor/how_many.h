@@ -9,7 +9,7 @@
 namespace kiln {
 
 template <typename Count>
-std::string counted(const Count& count, std::string_view one, std::string_view many = {}) {
+std::string how_many(const Count& count, std::string_view one, std::string_view many = {}) {
   const std::string number = fmt::to_string(count);
   if (number == "1") return fmt::format("1 {}", one);
   return many.empty() ? fmt::format("{} {}s", number, one) : fmt::format("{} {}", number, many);
