@@ -292,6 +292,10 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void expect_as_often(const Frame& frame, const Loop& loop, std::int64_t left);
   std::vector<Tensor> operands_now(const LoopFlow& flow, const Frame& frame, const Loop& loop);
   LoopResults results_of_loop(const Frame& frame, const Loop& loop);
+  LoopResults results_of_flow(const Frame& frame, const Loop& loop, std::unique_ptr<LoopFlow> read,
+                              bool is_worth);
+  void leave_to_flow(const Frame& frame, const Loop& loop);
+  static void expect_no_gradients(const LoopFlow& flow, const Frame& frame);
   void expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const;
   void make_op(LoopResults& made, std::vector<jit::ExitId> done, const std::vector<Tensor>& operands,
                const FlowPlace* place);

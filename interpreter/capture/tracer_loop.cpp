@@ -185,14 +185,36 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
     throw NoNode{reading.line == 0 ? reading.reason
                                    : fmt::format("{} (line {})", reading.reason, reading.line)};
   const bool is_worth = expect_worth_a_node(frame, loop, *reading.flow->graph, place.get(),
-                                            begun_trips(frame, loop).has_value());
+                                            begun_trips(frame, loop).has_value(),
+                                            base_->code->compiled->options.backend == kAsCaptured);
   if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
     if (jit::verifies_passes()) throw InternalError("the flow graph of a node is wrong: " + fault);
     throw NoNode{"its flow graph is wrong: " + fault};
   }
+  expect_no_gradients(*reading.flow, frame);
+  try {
+    return results_of_flow(frame, loop, std::move(reading.flow), is_worth);
+  } catch (const NoNode&) {
+    if (is_worth && nested_ == 0) leave_to_flow(frame, loop);
+    throw;
+  }
+}
+
+// The program asked to compile the loop, which is worth it and can be no node: the entry ends in front of it,
+// and it runs as a flow by itself.
+void Tracer::leave_to_flow(const Frame& frame, const Loop& loop) {
+  const CompileOptions& options = base_->code->compiled->options;
+  if (!options.asked_for || options.backend == kAsCaptured || !allows_flows(options)) return;
+  vm_.follow_loop(frame.function->owner, loop.top);
+  if (const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top)) place->is_asked_for = true;
+}
+
+Tracer::LoopResults Tracer::results_of_flow(const Frame& frame, const Loop& loop,
+                                            std::unique_ptr<LoopFlow> read, bool is_worth) {
   LoopResults made;
-  made.flow = std::move(reading.flow);
+  made.flow = std::move(read);
   const LoopFlow& flow = *made.flow;
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   const std::vector<Tensor> tensors = operands_now(flow, frame, loop);
   std::vector<Tensor> operands;
   for (const Tensor& each : tensors) operands.push_back(at_hints(each));
@@ -217,16 +239,22 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
   throw NoNode{reason};
 }
 
+// Throws NoNode where an input requires gradients that the flow does not record.
+void Tracer::expect_no_gradients(const LoopFlow& flow, const Frame& frame) {
+  if (flow.is_differentiated()) return;
+  SourceValues found(flow.sources, &frame);
+  for (const Input& each : flow.inputs) {
+    if (each.kind != Input::Kind::Tensor) continue;
+    const Value* const v = found[each.source];
+    if (v != nullptr && v->is(Tag::Tensor) && requires_grad(levels::innermost(v->tensor())))
+      throw NoNode{"`" + flow.sources[each.source].text + "` requires gradients, which are not recorded"};
+  }
+}
+
 // Throws NoNode, or OpError (Capture), where gradients are recorded and the step that the node leaves on the
 // tape would not do what the steps of the loop do.
 void Tracer::expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const {
-  if (!made.flow->is_differentiated()) {
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      if (requires_grad(operands[i]))
-        throw NoNode{"`" + made.flow->sources[made.flow->inputs[i].source].text +
-                     "` requires gradients, which are not recorded"};
-    return;
-  }
+  if (!made.flow->is_differentiated()) return;
   const jit::LoopFunction& function = *jit::loop_function(*made.op);
   const auto name = [&](std::size_t i) {
     return "`" + made.flow->sources[made.flow->inputs[i].source].text + "`";

@@ -65,6 +65,8 @@ LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapA
     }
     if (flow->is_differentiated() && !jit::differentiates_loops()) return refused("gradients are recorded");
     if (draws(*flow->graph) && !in_place) return refused("random numbers are drawn");
+    if (!reader.goes_round() && reader.first_reason().empty())
+      return refused("no iteration follows this one");
     if (!reader.goes_round()) return refused(reader.first_reason(), reader.line_of_first_reason());
     return {std::move(flow), {}, 0};
   }

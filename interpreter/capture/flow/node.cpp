@@ -49,6 +49,11 @@ bool has_many_elements(const jit::FlowGraph& flow) {
   });
 }
 
+bool has_inner_loop(const jit::FlowGraph& flow) {
+  return 1 < std::count_if(flow.blocks.begin(), flow.blocks.end(),
+                           [](const jit::FlowBlock& block) { return block.begins_loop; });
+}
+
 void expect_many_iterations(const jit::FlowGraph& flow, std::int64_t count, bool varies) {
   if (!varies && count <= kMostUnrolled)
     throw NoNode{fmt::format("it goes round {} times, and up to {} are unrolled", count, kMostUnrolled)};
@@ -60,8 +65,10 @@ void expect_many_iterations(const jit::FlowGraph& flow, std::int64_t count, bool
 }  // namespace
 
 bool expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
-                         const FlowPlace* place, bool varies) {
+                         const FlowPlace* place, bool varies, bool is_shown) {
   if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return true;
+  // Unrolled, loops within loops are a graph of all iterations of all of them.
+  if (!is_shown && has_inner_loop(flow) && !has_many_elements(flow)) return true;
   const std::size_t step = loop.end - 1;
   if (frame.code->opcode_at(step) != Opcode::NextFor) return false;
   const Value* const state = frame.base + frame.code->instructions[step].a;

@@ -208,8 +208,8 @@ FlowItem FlowNotes::item(const Tensor& x) {
   return apply(NumberOp::Item, dtype, {FlowItem::of(x)}, false);
 }
 
-void FlowNotes::require(const FlowItem& condition) {
-  const ExitId leave = exit("a number is too large");
+void FlowNotes::require(const FlowItem& condition, const std::string& otherwise) {
+  const ExitId leave = exit(otherwise);
   jit::FlowEnd end;
   end.kind = jit::FlowEnd::Kind::Branch;
   end.condition = operand_of(condition);

@@ -18,6 +18,7 @@ struct FlowPlace {
   std::vector<std::unique_ptr<FlowEntry>> entries;
   std::unique_ptr<PendingFlow> pending;  // whose code is made while the interpreter goes on
   std::int64_t expected_trips = 0;       // of a run of the pending one: those that were left when it was read
+  bool is_asked_for = false;             // the program asked to compile the loop, which can be no node
   std::string given_up;                  // why the loop runs as a flow no more; empty: it may
   std::string latest_reason;             // why it was not read, or not made to code, the last time
   int failures = 0;                      // readings that gave no entry

@@ -111,8 +111,8 @@ void FlowReader::branch(const FlowItem& condition, std::size_t then, std::size_t
   connect(from, true, std::move(next));
 }
 
-void FlowReader::leave(const std::string& reason) {
-  if (first_reason_.empty()) first_reason_ = reason, first_line_ = line();
+void FlowReader::leave(const std::string& reason, bool names_line) {
+  if (first_reason_.empty()) first_reason_ = reason, first_line_ = names_line ? 0 : line();
   FlowEnd end;
   end.kind = FlowEnd::Kind::Leave;
   end.exit = exit_of(state_, reason);

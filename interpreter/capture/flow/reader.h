@@ -118,7 +118,7 @@ class FlowReader {
   void end_block(jit::FlowEnd end);
   void go_to(std::size_t pc);  // in the innermost frame
   void branch(const FlowItem& condition, std::size_t then, std::size_t other);
-  void leave(const std::string& reason);
+  void leave(const std::string& reason, bool names_line = false);
 
   // ---- Exits (exit.cpp) ----
   // What there is in front of an instruction of the loop's own frame.
