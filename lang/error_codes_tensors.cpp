@@ -20,7 +20,7 @@ x @ w)",
      R"(x = zeros(32, 784)
 w = zeros(10, 784)
 x @ w.t())"},
-    {"K0502", "ShapeError", "*shapes * and * do not broadcast*\n*do not broadcast*",
+    {"K0502", "ShapeError", "*shapes * and * do not broadcast*\n*do not broadcast*\n*does not broadcast*",
      "shapes that do not broadcast",
      "Shapes are compared from their last size on; two sizes fit when they are equal or one of "
      "them is 1. `unsqueeze(dim)` or `x[:, none]` adds a size of 1.",

@@ -105,6 +105,7 @@ class FlowReader {
   bool fits(FlowState known, const FlowState& state);
   void connect(jit::BlockId from, bool is_other, FlowState state);
   void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
+  bool is_around(std::size_t pc) const;
   void finish();
   void finish_arguments(Place& place);
   std::string key_of(const FlowState& state) const;
