@@ -32,7 +32,7 @@ bool FlowPlace::ends_entries() const {
 }
 
 bool FlowPlace::requires_gradients(const Frame& frame) const {
-  if (entries.empty() && pending == nullptr) return true;
+  if (entries.empty() && pending == nullptr) return false;
   const LoopFlow& loop = entries.empty() ? pending->loop() : entries.back()->loop;
   SourceValues found(loop.sources, &frame);
   return std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const LoopFlow::Input& each) {

@@ -31,8 +31,8 @@ struct FlowPlace {
   // Does the loop run as a flow, or will it soon, and so many iterations at once that an entry which comes to
   // it is better ended there than going on with the loop unrolled?
   bool ends_entries() const;
-  // Does a tensor that the latest flow is given in this frame require gradients? There is one, or one
-  // pending.
+  // Does a tensor that the latest flow, or the one pending, is given in this frame require gradients? Not
+  // where there is none: a loop that is asked for was read when none did.
   bool requires_gradients(const Frame& frame) const;
   // Does a flow run where they do, and are recorded?
   bool records() const;
