@@ -228,6 +228,8 @@ ValueId FlowGradients::memory(ValueId tensor) {
 // By tensor, each of them true.
 ValueId FlowGradients::flags(std::size_t count) {
   if (count == 0) return Operand::kAbsent;
+  const NoLevels apart;  // a derivative is made while a call is recorded, of which this is no op
+  const SymbolicRun with_elements;
   FlowStep step;
   step.node.constant = ops::full(Dims{Dim(count)}, Tensor::number(true), DType::Bool, Device{});
   return writer_.add(std::move(step))[0];
