@@ -136,13 +136,17 @@ void gather(const Tensor& result, const Tensor& x, int dim, const Tensor& index)
   visit_size(x.dtype(), [&]<class T>() {
     T* out = reinterpret_cast<T*>(result.raw_writable());
     const T* in = reinterpret_cast<const T*>(x.raw());
-    parallel_for(static_cast<std::int64_t>(bases.size()), std::max<std::int64_t>(1, kOffsetsGrain / columns),
+    // By elements, since a single row may be all that there is.
+    parallel_for(static_cast<std::int64_t>(bases.size()) * columns, kOffsetsGrain,
                  [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t row = begin; row < end; ++row) {
+                   std::int64_t row = begin / columns, first = begin % columns;
+                   for (std::int64_t left = end - begin; left > 0; ++row, first = 0) {
+                     const std::int64_t past = std::min(columns, first + left);
                      const T* from = in + bases[as_index(row)];
                      const std::int64_t* place = places + row * columns;
                      T* to = out + row * columns;
-                     for (std::int64_t j = 0; j < columns; ++j) to[j] = from[place[j] * step + j * along];
+                     for (std::int64_t j = first; j < past; ++j) to[j] = from[place[j] * step + j * along];
+                     left -= past - first;
                    }
                  });
   });
