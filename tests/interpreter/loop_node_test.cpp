@@ -5,7 +5,7 @@
 
 #include "interpreter/interpreter.h"
 
-namespace kiln::interp {
+namespace kiln::interp::loop_node_test {
 namespace {
 
 class Program {
@@ -127,4 +127,4 @@ TEST_CASE("a loop within a step that goes back itself", "[interp][loop]") {
   CHECK(program.value_of("[tried(f) == tried(eager(whole)) for _ in range(3)]") == "[true, true, true]");
 }
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::loop_node_test
