@@ -29,6 +29,7 @@ def importable(module):
 PEERS = {
     "kiln": ("kiln", [str(KILN)], lambda: KILN.exists()),
     "kiln --no-hot": ("no_hot.kiln", [str(KILN), "--no-hot"], lambda: KILN.exists()),
+    "kiln --trace": ("traced.kiln", [str(KILN), "--trace", "/dev/null"], lambda: KILN.exists()),
     "torch": ("torch.py", [python_with("torch")], lambda: importable("torch")),
     "torch.compile": ("compile.py", [python_with("torch")], lambda: importable("torch")),
     "horovod": ("horovod.py", [python_with("horovod")], lambda: importable("horovod")),

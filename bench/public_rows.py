@@ -1,9 +1,12 @@
-"""The rows of bench/run whose metrics are the programs of bench/public, by processor time on one thread."""
+"""The rows of bench/run that go through many programs: those of bench/public, by processor time on one thread, and all."""
 import statistics
+from pathlib import Path
 
 from peers import KILN, PEERS, ROOT, importable, python_with
 
 PUBLIC = ROOT / "bench" / "public"
+# Of bench/programs those that nothing but being called often compiles, or that compile some of their functions.
+OTHERS = [ROOT / "bench" / "programs" / f"{name}.kiln" for name in ("host", "hot", "mlp", "sequences", "step", "transforms")]
 # So many times as long as in the interpreter no program may take, and as for half the work.
 WORST, MOST_GROWTH = 1.05, 2.2
 # Row: which programs, none meaning all.
@@ -11,6 +14,7 @@ PROGRAMS = {
     "public": None,
     "growth": None,
     "fastmath": ["equation_of_state", "hdiff", "heat_3d", "vadv"],
+    "modes": None,
 }
 
 
@@ -41,6 +45,11 @@ ROWS = {
         "kiln": kiln(KILN_BENCH_MODE="fastmath"),
         "kiln @jit": kiln(KILN_BENCH_MODE="jit"),
     },
+    "modes": {
+        "kiln": kiln(),
+        "kiln --no-hot": kiln("--no-hot"),
+        "kiln @jit": kiln(KILN_BENCH_MODE="jit"),
+    },
 }
 # Those whose best is compared with Kiln: Numba's loops are what the machine can do at all, as those of C.
 RIVALS = ["numpy", "torch.compile", "jax"]
@@ -56,20 +65,34 @@ def commands_of(row, only):
     """The processes of a row in the order in which they run: peer, command, environment of its own."""
     all_names = PROGRAMS[row] or sorted(path.stem for path in PUBLIC.glob("*.kiln") if path.stem != "harness")
     names = [name for name in all_names if only is None or name in only]
-    return [
+    public = [
         (peer, command + [str(PUBLIC / f"{name}.{ending}")], {"OMP_NUM_THREADS": "1"} | environment)
         for name in names
         for peer, (ending, command, environment) in ROWS[row].items()
         if (PUBLIC / f"{name}.{ending}").exists() and is_there(peer)
     ]
+    others = OTHERS if row == "modes" and only is None else []
+    # These compile what they compile by themselves: there is no other program with `@jit`.
+    return public + [
+        (peer, ROWS[row][peer][1] + [str(path)], {"OMP_NUM_THREADS": "1"})
+        for path in others
+        for peer in ("kiln", "kiln --no-hot")
+    ]
+
+
+def metric_of(row, metric, command):
+    """Metrics of different programs may have one name."""
+    path = Path(command[-1])
+    return f"{path.stem}/{metric}" if row == "modes" and path in OTHERS else metric
 
 
 def take_first_calls(rows):
     """Moves the first calls of programs, which compile, into a row of their own."""
-    metrics = rows.get("public", {})
-    first = {name: metrics.pop(name) for name in list(metrics) if name.endswith(":first")}
-    if first:
-        rows["first_calls"] = {name.removesuffix(":first"): times for name, times in first.items()}
+    for row, name_of in {"public": "first_calls", "modes": "first_calls_of_modes"}.items():
+        metrics = rows.get(row, {})
+        first = {name: metrics.pop(name) for name in list(metrics) if name.endswith(":first")}
+        if first:
+            rows[name_of] = {name.removesuffix(":first"): times for name, times in first.items()}
 
 
 def summary(metrics):
@@ -88,9 +111,10 @@ def faults(rows):
     """Programs that take longer hot, or compiled at their first call, than in the interpreter, or that grow too fast."""
     slower = [
         f"{name}: {peer} took {times[peer] / times['kiln --no-hot']:.2f} times as long as kiln --no-hot"
-        for name, times in rows.get("public", {}).items()
+        for row in ("public", "modes")
+        for name, times in rows.get(row, {}).items()
         for peer in ("kiln", "kiln @jit")
-        if times[peer] > WORST * times["kiln --no-hot"]
+        if peer in times and times[peer] > WORST * times["kiln --no-hot"]
     ]
     growing = [
         f"{name}: twice the work took {times['kiln, twice the work'] / times['kiln']:.2f} times as long"

@@ -15,6 +15,9 @@ constexpr double kMicrosecond = 1e-3;  // in nanoseconds
 
 std::string quoted_json(const std::string& text) {
   using Json = nlohmann::json;
+  const bool is_plain = std::all_of(text.begin(), text.end(),
+                                    [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (is_plain) return '"' + text + '"';
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

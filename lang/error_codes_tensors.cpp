@@ -20,7 +20,7 @@ x @ w)",
      R"(x = zeros(32, 784)
 w = zeros(10, 784)
 x @ w.t())"},
-    {"K0502", "ShapeError", "*shapes * and * do not broadcast*\n*do not broadcast*",
+    {"K0502", "ShapeError", "*shapes * and * do not broadcast*\n*do not broadcast*\n*does not broadcast*",
      "shapes that do not broadcast",
      "Shapes are compared from their last size on; two sizes fit when they are equal or one of "
      "them is 1. `unsqueeze(dim)` or `x[:, none]` adds a size of 1.",
@@ -41,7 +41,8 @@ x = x + zeros(2, 3))"},
 f(zeros(2), zeros(3)))",
      R"(fn f(a: f32[n], b: f32[n]) = a + b
 f(zeros(2), zeros(2)))"},
-    {"K0505", "ShapeError", "*do not fill*\n* has no view of shape*", "another number of elements",
+    {"K0505", "ShapeError", "*do not fill*\n*does not fill*\n* has no view of shape*",
+     "another number of elements",
      "A reshape keeps the number of elements; one size may be -1 and is worked out.",
      "arange(6).reshape(4, 2)", "arange(6).reshape(3, -1)"},
     {"K0506", "ShapeError", "cat: *\nstack: *", "tensors that cannot be joined",

@@ -46,7 +46,7 @@ std::string explanation(std::string_view of, bool color) {
   std::string list = list_of(of, color);
   if (list.empty()) {
     command_error("NameError", fmt::format("there is no code and no kind of error `{}`", of),
-                  "`:explain ShapeError` lists the codes of a kind");
+                  "`:explain ShapeError`, or `kiln explain ShapeError`, lists the codes of a kind");
   }
   return list;
 }

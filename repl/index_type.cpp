@@ -6,6 +6,7 @@
 
 #include "repl/op_types.h"
 #include "tensor/error.h"
+#include "tensor/how_many.h"
 #include "tensor/integers.h"
 
 namespace kiln::repl {
@@ -39,7 +40,8 @@ TensorType index_type(const TensorType& type, std::span<const IndexItem> items) 
   const auto used = static_cast<std::size_t>(std::count_if(items.begin(), items.end(), consumes));
   const std::size_t rank = type.sizes.size();
   if (used > rank) {
-    throw OpError(ErrorKind::Index, fmt::format("{} indices for {}", used, to_string(type)));
+    throw OpError(ErrorKind::Index,
+                  fmt::format("{} for {}", how_many(used, "index", "indices"), to_string(type)));
   }
   std::vector<Dim> sizes, picked;
   std::size_t dim = 0, picked_at = 0;

@@ -113,7 +113,7 @@ void suggest_tool(const CommandLine& line) {
                      "did you mean `kiln " + std::string(near) + "`?"};
 }
 
-constexpr const char* kBuildText = "<build>";  // the program of `kiln build`
+constexpr const char* kOwnText = "<kiln>";  // what a tool runs that is written in Kiln
 
 std::string quoted(const std::string& text) {
   std::string made = "\"";
@@ -121,24 +121,15 @@ std::string quoted(const std::string& text) {
   return made + "\"";
 }
 
-// The program that runs a model of ONNX on the files that the arguments name.
-std::string model_program(const std::string& path) {
-  return "from onnx_command import run_file\nrun_file(" + quoted(path) + ", args)\n";
-}
-
 bool is_of_program(const lang::Span& place) {
-  return place && !place.file->is_library() && place.file->name() != kBuildText;
+  return place && !place.file->is_library() && place.file->name() != kOwnText;
 }
 
-// Runs the program, then what makes a library of its function. Of errors the places in the program are told.
-Result build_library(Session& session, const CommandLine& line) {
-  suggest_tool(line);
-  Result ran = session.eval_script(line.script);
-  if (ran.status != Status::Done) return ran;
+// Runs what a tool is in Kiln. Of errors the places in the program are told alone.
+Result run_own_text(Session& session, const std::string& text) {
+  Result ran;
   try {
-    session.interpreter().run(kBuildText, "import build_command\nbuild_command.build_library(" +
-                                              quoted(line.entry) + ", " + line.entry + ", " +
-                                              quoted(line.script) + ", args)\n");
+    session.interpreter().run(kOwnText, text);
   } catch (lang::UserError& error) {
     lang::Diagnostic& told = error.diagnostic();
     std::erase_if(told.labels, [](const lang::Label& each) { return !is_of_program(each.span); });
@@ -151,9 +142,25 @@ Result build_library(Session& session, const CommandLine& line) {
   return ran;
 }
 
+// Runs a model of ONNX on the files that the arguments name.
+Result run_model(Session& session, const CommandLine& line) {
+  return run_own_text(session,
+                      "from onnx_command import run_file\nrun_file(" + quoted(line.script) + ", args)\n");
+}
+
+// Runs the program, then what makes a library of its function.
+Result build_library(Session& session, const CommandLine& line) {
+  suggest_tool(line);
+  const Result ran = session.eval_script(line.script);
+  if (ran.status != Status::Done) return ran;
+  return run_own_text(session, "import build_command\nbuild_command.build_library(" + quoted(line.entry) +
+                                   ", " + line.entry + ", " + quoted(line.script) + ", args)\n");
+}
+
 // Runs the program, and tells of what it compiled, also where it failed.
 Result write_report(Session& session, const CommandLine& line) {
   suggest_tool(line);
+  check_writable(line.output);
   Result ran = session.eval_script(line.script);
   if (ran.exit_code == kExitUsage) return ran;
   write_text(line.output, report_page(session.interpreter(), line.script));
@@ -162,8 +169,7 @@ Result write_report(Session& session, const CommandLine& line) {
 }
 
 Result run_program(Session& session, const CommandLine& line) {
-  if (line.script.ends_with(".onnx"))
-    return session.eval_program("<model>", model_program(line.script), false);
+  if (line.script.ends_with(".onnx")) return run_model(session, line);
   if (line.mode == Mode::Code) return session.eval_program("<code>", line.code, true);
   if (line.mode == Mode::Build) return build_library(session, line);
   if (line.mode == Mode::Report) return write_report(session, line);

@@ -123,13 +123,13 @@ int talk_edited(Session& session) {
   const std::string folder = state_folder();
   watch_crashes(folder, session);
   History history(folder.empty() ? folder : folder + "/history");
-  LineEditor editor(
+  LineEditor lines(
       history, {[](std::string_view text) { return !is_incomplete(text); },
                 [&](std::string_view text, std::size_t cursor) { return complete(session, text, cursor); }});
   int exit_code = 0;
   const auto read = [&] {
     const int number = shown_number(session);
-    return editor.read(prompt_mark(number), continuation_mark(number), session.color());
+    return lines.read(prompt_mark(number), continuation_mark(number), session.color());
   };
   while (const auto entry = read()) {
     if (trim(*entry).empty() && !session.goes_on_with_enter()) continue;

@@ -11,6 +11,7 @@
 #include "jit/pipeline/compiled_graph.h"
 #include "jit/pipeline/fused.h"
 #include "tensor/error.h"
+#include "tensor/how_many.h"
 
 namespace kiln::repl {
 namespace {
@@ -78,9 +79,9 @@ std::string kernel_graph(const jit::Graph& captured) {
 }
 
 std::string entry_text(const interp::EntryInfo& entry) {
-  std::string text =
-      fmt::format("<details><summary>{}: {} hits, {} nodes, {} bytes of code</summary>\n",
-                  escaped(entry.place), entry.hits, entry.graph.nodes.size(), entry.code_bytes);
+  std::string text = fmt::format("<details><summary>{}: {}, {}, {} of code</summary>\n", escaped(entry.place),
+                                 how_many(entry.hits, "hit"), how_many(entry.graph.nodes.size(), "node"),
+                                 how_many(entry.code_bytes, "byte"));
   text += list("Guards", entry.guards);
   text += element("h3", "Graph") + element("pre", jit::print_graph(entry.graph));
   text += element("h3", "Kernels") + element("pre", kernel_graph(entry.graph));
@@ -114,8 +115,9 @@ std::string function_text(interp::Interpreter& interpreter, const std::string& n
   const interp::CompileInfo info = interp::compile_info_of(interpreter, function);
   if (entries.empty() && flows.empty() && info.breaks.empty() && info.notes.empty()) return "";
   std::string text = element("h2", name);
-  text += element("p", fmt::format("{} entries, {} graphs, {} compiles, {} hits", info.entries, info.graphs,
-                                   info.compiles, info.hits));
+  text += element("p", fmt::format("{}, {}, {}, {}", how_many(info.entries, "entry", "entries"),
+                                   how_many(info.graphs, "graph"), how_many(info.compiles, "compile"),
+                                   how_many(info.hits, "hit")));
   for (const interp::EntryInfo& each : entries) text += entry_text(each);
   for (const interp::FlowInfo& each : flows) text += flow_text(each);
   text += list("Breaks", breaks_of(info)) + list("Compiled again", recompiles_of(info));

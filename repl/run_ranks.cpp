@@ -16,7 +16,7 @@
 #include "dist/launch/job.h"
 #include "lang/diagnostic.h"
 #include "repl/terminal.h"
-#include "repl/trace.h"
+#include "repl/write_text.h"
 
 namespace kiln::repl {
 namespace {
@@ -145,7 +145,7 @@ int run_ranks(const CommandLine& line) {
     complete(job);
     const CommandLine program = check_program(rest);
     // The trace is that of rank 0, which runs here unless hosts are named.
-    if (!program.trace.empty() && job.hosts.empty()) Trace::begin_file(program.trace);
+    if (!program.trace.empty() && job.hosts.empty()) check_writable(program.trace);
     job.is_prompt = program.mode == Mode::Prompt || program.prompt_after;
     if (job.is_prompt && job.least > 0) throw UsageError{"an elastic job runs a program, not the prompt", {}};
     job.color = !program.no_color && wants_color(STDOUT_FILENO) && wants_color(STDERR_FILENO);

@@ -81,10 +81,8 @@ std::optional<std::string> received(int rank) try {
 }  // namespace
 
 Trace::Trace(std::string path) : path_(path_of_rank(path)), recording_(timeline::Detail::Ops) {
-  if (!is_sent()) begin_file(path_);
+  if (!is_sent()) check_writable(path_);
 }
-
-void Trace::begin_file(const std::string& path) { write_text(path, interp::trace_of({})); }
 
 std::string Trace::finish() {
   const std::vector<timeline::Event> events = recording_.stop();

@@ -11,12 +11,9 @@ namespace kiln::repl {
 /// so that a program runs at its own pace.
 class Trace {
  public:
-  /// Makes the file, so that a path that cannot be written is told before the work. Throws UserError
-  /// (IOError), and OpError (Value) while something else is recorded.
+  /// A path that cannot be written is told before the work. Throws UserError (IOError), and OpError (Value)
+  /// while something else is recorded.
   explicit Trace(std::string path);
-  /// Makes such a file before there is anything to record. Throws UserError (IOError).
-  static void begin_file(const std::string& path);
-
   const std::string& path() const { return path_; }
   /// Ends the recording and writes the file; in a job rank 0 does, with what the others send it, while all
   /// call it. Gives a line that says so, empty on other ranks. Throws UserError (IOError).

@@ -10,4 +10,7 @@ namespace kiln::repl {
 // (IOError).
 void write_text(const std::string& path, std::string_view text);
 
+// Throws as `write_text` would, before the work whose result is to be written. Changes nothing.
+void check_writable(const std::string& path);
+
 }  // namespace kiln::repl

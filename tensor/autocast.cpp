@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tensor/functions.h"
+#include "tensor/autocast_casts.h"
 
 namespace kiln::autocast {
 
@@ -31,6 +31,15 @@ std::optional<DType> wanted_dtype(const Op& op, Inputs inputs) {
   return is_low ? low : DType::F32;
 }
 
+// A result that is a view of a cast may be written.
+void forget_shared(Inputs inputs, Inputs converted, Inputs results) {
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!inputs[k] || converted[k].is_same(inputs[k])) continue;
+    for (const Tensor& each : results)
+      if (each && shares_storage(each, converted[k])) forget_cast(inputs[k]);
+  }
+}
+
 }  // namespace
 
 void turn_on(DType dtype) {
@@ -57,8 +66,10 @@ Tensors bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   const Off within;
   if (!wanted) return kiln::bind(op, inputs, attrs);
   SmallVector<Tensor, 4> converted;
-  for (const Tensor& each : inputs) converted.push_back(may_convert(each) ? ops::to(each, *wanted) : each);
-  return kiln::bind(op, {converted.data(), converted.size()}, attrs);
+  for (const Tensor& each : inputs) converted.push_back(may_convert(each) ? cast(each, *wanted) : each);
+  Tensors results = kiln::bind(op, {converted.data(), converted.size()}, attrs);
+  forget_shared(inputs, {converted.data(), converted.size()}, results);
+  return results;
 }
 
 }  // namespace kiln::autocast

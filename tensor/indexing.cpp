@@ -174,7 +174,13 @@ Tensor get_index(const Tensor& x, std::span<const IndexItem> items) {
 void set_index(const Tensor& x, std::span<const IndexItem> items, const Tensor& value) {
   const Resolved resolved = resolve(x, items);
   if (!resolved.advanced) {
-    ops::copy_(resolved.view, fit_value(value, resolved.view.rank()));
+    const Tensor fitted = fit_value(value, resolved.view.rank());
+    if (!broadcastable_to(fitted.sizes(), resolved.view.sizes()))
+      throw OpError(ErrorKind::Shape,
+                    "a " + to_string(value.type()) + " does not broadcast to the place it is written to, a " +
+                        to_string(resolved.view.type()),
+                    {0});
+    ops::copy_(resolved.view, fitted);
     return;
   }
   static const Op& row = core_ops().index_put;

@@ -19,4 +19,10 @@ std::filesystem::path own_folder() {
   return std::filesystem::weakly_canonical(name, ignored).parent_path();
 }
 
+std::string own_library(const std::string& built) {
+  const std::filesystem::path beside = own_folder() / std::filesystem::path(built).filename();
+  std::error_code ignored;
+  return std::filesystem::exists(beside, ignored) ? beside.string() : built;
+}
+
 }  // namespace kiln

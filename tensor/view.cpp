@@ -100,7 +100,10 @@ Tensor follow_steps(Tensor x, std::span<const ViewStep> steps) {
 
 Tensors apply_view(const Op& op, const Tensor& input, const Attrs& attrs) {
   const DType dtype = op.dtype_of_view(input.dtype(), attrs);
-  std::vector<Layout> layouts = op.view(input.layout(), attrs);
+  // Real numbers are their own real part.
+  const bool is_whole = op.identity.kind == Identity::Kind::TakesPart && dtype == input.dtype();
+  std::vector<Layout> layouts =
+      is_whole ? std::vector<Layout>{input.layout()} : op.view(input.layout(), attrs);
   Tensors outputs;
   for (std::size_t i = 0; i < layouts.size(); ++i) {
     check_inside(op, input, layouts[i], dtype);

@@ -22,16 +22,9 @@ struct Plugin {
 constexpr Plugin kGloo{"gloo", KILN_GLOO_LIBRARY, KILN_PLUGIN_NAME(gloo), "libgloo0"};
 constexpr Plugin kMpi{"mpi", KILN_MPI_LIBRARY, KILN_PLUGIN_NAME(mpi), "libopenmpi3"};
 
-// Beside Kiln itself where it is installed, else where it was built.
-std::string path_of(const Plugin& plugin) {
-  std::error_code ignored;
-  const auto beside = own_folder() / std::filesystem::path(plugin.file).filename();
-  return std::filesystem::exists(beside, ignored) ? beside.string() : plugin.file;
-}
-
 // Null where it cannot be opened; dlerror says why.
 void* function_of(const Plugin& plugin) {
-  void* const library = dlopen(path_of(plugin).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen(own_library(plugin.file).c_str(), RTLD_NOW | RTLD_LOCAL);
   return library == nullptr ? nullptr : dlsym(library, plugin.symbol);
 }
 
@@ -39,7 +32,7 @@ template <class Function>
 Function* open(const Plugin& plugin) {
   if (void* const function = function_of(plugin)) return reinterpret_cast<Function*>(function);
   const char* const why = dlerror();
-  const std::filesystem::path file = path_of(plugin);
+  const std::filesystem::path file = own_library(plugin.file);
   if (std::error_code ignored; !std::filesystem::exists(file, ignored))
     throw std::runtime_error("the transport `" + std::string(plugin.name) +
                              "` is no part of this installation: " + file.filename().string() +

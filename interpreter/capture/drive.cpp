@@ -208,10 +208,24 @@ class Drive {
   // Removes the mark if nothing will be compiled there, since it only costs time.
   Next leave_to_interpreter(const Place& place, const Frame& frame) const {
     const bool for_good = !place.given_up.empty() || (compiled_.options.timed && place.due == kNever);
-    if (for_good && &frame == base_ && !is_needed(*frame.code, frame.place()) &&
-        !needs_mark(*frame.code, frame.place()))
-      frame.code->unmark(frame.place());
+    const bool is_left =
+        &frame == base_ ? !is_needed(*frame.code, frame.place()) : !is_needed_elsewhere(frame);
+    if (for_good && is_left && !needs_mark(*frame.code, frame.place())) frame.code->unmark(frame.place());
     return Next::Interpret;
+  }
+  // Does a place that may still run compiled begin here for another function, which calls this one, too, or
+  // for the code itself?
+  bool is_needed_elsewhere(const Frame& frame) const {
+    const Code& code = *frame.code;
+    const std::size_t pc = frame.place();
+    const Compiled* const own = code.compiled.get();
+    if (own != nullptr &&
+        ((own->from_start && pc == 0) || std::count(own->loops.begin(), own->loops.end(), pc) > 0))
+      return true;
+    return any_compiled([&](const Compiled& each) {
+      const auto found = each.places.find({&code, pc});
+      return &each != &compiled_ && found != each.places.end() && !is_interpreted(*found->second);
+    });
   }
   // Does a place that may still run compiled lie in the region that begins at this instruction of the
   // region's code? One in a loop that begins a region itself has that.
@@ -252,7 +266,11 @@ class Drive {
 
   // Removes the mark of a closed place that runs nothing compiled, unless its region has another that does.
   void leave_alone(const Place& place, const Frame& frame) const {
-    if (&frame != base_ || any_computes(place) || needs_mark(*frame.code, frame.place())) return;
+    if (any_computes(place) || needs_mark(*frame.code, frame.place())) return;
+    if (&frame != base_) {
+      if (!is_needed_elsewhere(frame)) frame.code->unmark(frame.place());
+      return;
+    }
     const bool is_any_computed = std::any_of(compiled_.in_order.begin(), compiled_.in_order.end(),
                                              [](const Entry* each) { return computes(*each); });
     if (!is_any_computed || !is_needed(*frame.code, frame.place())) frame.code->unmark(frame.place());

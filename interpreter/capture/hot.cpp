@@ -72,6 +72,14 @@ void Compiled::visit_references(ReferenceVisitor& visitor) const {
   for (const auto& [top, place] : flows) interp::visit_references(place, visitor);
 }
 
+bool any_compiled(const std::function<bool(const Compiled&)>& is) {
+  const auto& all = compiled_code();
+  return std::any_of(all.begin(), all.end(), [&](const std::weak_ptr<Compiled>& each) {
+    const std::shared_ptr<Compiled> alive = each.lock();
+    return alive != nullptr && is(*alive);
+  });
+}
+
 void forget_entries() {
   for (const std::weak_ptr<Compiled>& each : compiled_code()) {
     const std::shared_ptr<Compiled> alive = each.lock();

@@ -2,6 +2,8 @@
 // asked.
 #pragma once
 
+#include <functional>
+
 #include "interpreter/capture/compiled.h"
 
 namespace kiln::interp::capture {
@@ -17,6 +19,9 @@ std::shared_ptr<FlowPlace> follow_from_now_on(const Code& code, std::size_t top,
 std::shared_ptr<FlowPlace> followed_at(const Code& code, std::size_t top);
 // Will a flow graph run there, or is one still to be read?
 bool needs_mark(const Code& code, std::size_t top);
+
+// Is there a compiled state like that?
+bool any_compiled(const std::function<bool(const Compiled&)>& is);
 
 // Releases all entries, since they may hold the functions that they belong to.
 void forget_entries();

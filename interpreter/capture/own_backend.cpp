@@ -13,6 +13,7 @@
 #include "interpreter/vm/arguments.h"
 #include "jit/graph/rewrite.h"
 #include "jit/shape_rules.h"
+#include "tensor/how_many.h"
 #include "tensor/random.h"
 
 namespace kiln::interp::capture {
@@ -112,8 +113,8 @@ class OwnBackend {
     if (all.size() != wanted) {
       raise("ValueError",
             fmt::format("the backend {} gave {} for graph {}, which has {} output{}", name_,
-                        items != nullptr ? fmt::format("{} values", all.size()) : describe(returned),
-                        graph_.name, wanted, wanted == 1 ? "" : "s"),
+                        items != nullptr ? how_many(all.size(), "value") : describe(returned), graph_.name,
+                        wanted, wanted == 1 ? "" : "s"),
             "its callable returns one tensor, or a tuple with one for each output of the graph");
     }
     Tensors tensors;

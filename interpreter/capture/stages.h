@@ -65,7 +65,7 @@ struct Recompile {
   std::string was;
   std::string now;
 };
-// Why a loop that runs as a flow graph left it, and how often.
+// Why a loop that runs as a flow graph left it, or its gradients did, and how often.
 struct LoopExit {
   std::string reason;
   std::int64_t count = 0;
@@ -84,6 +84,7 @@ struct HotLoop {
   std::vector<LoopExit> exits{};     // of flow graphs
   std::int64_t kept_bytes = 0;       // for backward, by those that record gradients
   std::int64_t kept_iterations = 0;  // of these
+  std::vector<LoopExit> op_by_op{};  // why these went back op by op on the tape, and how often
   bool is_pending = false;           // machine code of a flow graph is being made
   std::string no_flow{};  // why it runs as no flow graph, or not for other types; empty: none is known
 };

@@ -484,6 +484,7 @@ bool Tracer::observe(Frame* entry) {
   if (!is_stopped()) know_called_back(*entry);
   if (!is_stopped()) take_handed(within.handed, *entry);
   for (;;) {
+    if (!is_stopped() && run_loop()) continue;
     if (!is_stopped() && before_instruction()) {
       const bool returned = vm_.step(entry);
       if (!is_stopped()) after_instruction();

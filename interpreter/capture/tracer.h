@@ -23,6 +23,7 @@ namespace kiln::interp::capture {
 
 struct FlowPlace;
 struct LoopFlow;
+struct VmapAround;
 
 // Where capture ends.
 enum class End : std::uint8_t {
@@ -283,6 +284,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   bool run_loop();
   bool begins_within(const Frame& frame, const Loop& loop) const;
   void expect_node() const;
+  std::vector<VmapAround> vmaps_around() const;
   void note_declined(const Frame& frame, const Loop& loop, const std::string& reason);
   bool is_read_at_once(const Frame& frame, const Loop& loop) const;
   std::optional<ExprId> begun_trips(const Frame& frame, const Loop& loop) const;
@@ -290,6 +292,10 @@ class Tracer final : public Watcher, private FollowedNumbers {
   void expect_as_often(const Frame& frame, const Loop& loop, std::int64_t left);
   std::vector<Tensor> operands_now(const LoopFlow& flow, const Frame& frame, const Loop& loop);
   LoopResults results_of_loop(const Frame& frame, const Loop& loop);
+  LoopResults results_of_flow(const Frame& frame, const Loop& loop, std::unique_ptr<LoopFlow> read,
+                              bool is_worth);
+  void leave_to_flow(const Frame& frame, const Loop& loop);
+  static void expect_no_gradients(const LoopFlow& flow, const Frame& frame);
   void expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const;
   void make_op(LoopResults& made, std::vector<jit::ExitId> done, const std::vector<Tensor>& operands,
                const FlowPlace* place);
@@ -443,6 +449,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
     std::optional<Finished> start;  // the entry up to the loop; nullopt when its values cannot be made again
   };
   std::vector<Unrolled> unrolled_;
+  // Loops of functions that the host calls which go round there, by the first instruction of the body.
+  std::set<std::pair<const Code*, std::size_t>> iterated_;
   std::optional<std::size_t> long_loop_;  // the loop among unrolled_ that is too long
   int iteration_ = 1;                     // of the loop that capture began in
   bool all_iterations_ = false;           // capture ended behind the last iteration that was asked for

@@ -1,5 +1,6 @@
 // Loops as nodes: where capture comes to one that is read as a flow graph, all its iterations are one node.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -72,6 +73,7 @@ bool Tracer::run_loop() {
       return note_loop(frame, *loop, made);
     } catch (const NoNode& declined) {
       note_declined(frame, *loop, declined.reason);
+      if (nested_ > 0) iterated_.emplace(frame.code, loop->top);
     }
   }
   fix_begun_range(frame, *loop);
@@ -91,15 +93,32 @@ bool Tracer::begins_within(const Frame& frame, const Loop& loop) const {
   const bool is_unrolled =
       !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
   if (is_unrolled || (&frame == base_ && !region_.contains(loop.top))) return false;
+  if (nested_ > 0 && iterated_.contains({frame.code, loop.top})) return false;
   return instructions_ > 0 && !is_own_top(frame, loop.top);
 }
 
 void Tracer::expect_node() const {
-  if (nested_ > 0) throw NoNode{"it runs in a function that the host calls"};
-  if (levels::top != &recorder_) throw NoNode{"it runs under a transform"};
+  if (recorder_.in_application()) throw NoNode{"it runs in a function with a derivative of its own"};
+  for (const levels::Level* each = levels::top; each != &recorder_; each = each->below()) {
+    if (each == nullptr) throw NoNode{"it runs below what is captured"};
+    if (each->kind() != LevelKind::Batch) throw NoNode{"it runs under `" + each->transform() + "`"};
+  }
+  if (nested_ > 0 && levels::top == &recorder_) throw NoNode{"it runs in a function that the host calls"};
   const CompileOptions& options = base_->code->compiled->options;
   if (!options.own_backend.is_none() || !options.own_passes.empty())
     throw NoNode{"the program compiles by a backend or passes of its own"};
+}
+
+// The transforms that the loop runs under, each of which is a vmap, outermost first.
+std::vector<VmapAround> Tracer::vmaps_around() const {
+  std::vector<VmapAround> all;
+  for (const levels::Level* each = levels::top; each != &recorder_; each = each->below()) {
+    const auto& vmap = static_cast<const levels::BatchLevel&>(*each);
+    all.push_back({vmap.id(), vmap.randomness(), recorder_.hint(vmap.size())});
+    if (all.back().examples == 0) throw NoNode{"there are no examples"};
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
 }
 
 // May the loop be read? Where the program did not ask for compilation, only if it runs as a flow by itself.
@@ -149,7 +168,7 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
     const Value& v = *value_of(flow, each, frame, found);
     if (each.kind == Input::Kind::Left) expect_as_often(frame, loop, v.as_int());
-    operands.push_back(v.is(Tag::Tensor) ? v.tensor() : number_operand(v));
+    operands.push_back(v.is(Tag::Tensor) ? levels::innermost(v.tensor()) : number_operand(v));
   }
   return operands;
 }
@@ -158,29 +177,57 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
 // changed.
 Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop) {
   const Watch unwatched(vm_, nullptr);
+  std::vector<VmapAround> vmaps = vmaps_around();
   const jit::NoLevels apart;
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
-  LoopReading reading = read_loop(vm_, loop);
+  LoopReading reading = read_loop(vm_, loop, false, std::move(vmaps));
   if (!reading.flow)
     throw NoNode{reading.line == 0 ? reading.reason
                                    : fmt::format("{} (line {})", reading.reason, reading.line)};
-  expect_worth_a_node(frame, loop, *reading.flow->graph, place.get(), begun_trips(frame, loop).has_value());
+  const bool is_worth = expect_worth_a_node(frame, loop, *reading.flow->graph, place.get(),
+                                            begun_trips(frame, loop).has_value(),
+                                            base_->code->compiled->options.backend == kAsCaptured);
   if (const std::string fault = jit::find_fault(*reading.flow->graph); !fault.empty()) {
     if (jit::verifies_passes()) throw InternalError("the flow graph of a node is wrong: " + fault);
     throw NoNode{"its flow graph is wrong: " + fault};
   }
+  if (place != nullptr) place->is_asked_for = false;  // a flow where gradients are recorded is none
+  expect_no_gradients(*reading.flow, frame);
+  try {
+    return results_of_flow(frame, loop, std::move(reading.flow), is_worth);
+  } catch (const NoNode&) {
+    if (is_worth && nested_ == 0) leave_to_flow(frame, loop);
+    throw;
+  }
+}
+
+// The program asked to compile the loop, which is worth it and can be no node: the entry ends in front of it,
+// and it runs as a flow by itself.
+void Tracer::leave_to_flow(const Frame& frame, const Loop& loop) {
+  const CompileOptions& options = base_->code->compiled->options;
+  if (!options.asked_for || options.backend == kAsCaptured || !allows_flows(options)) return;
+  vm_.follow_loop(frame.function->owner, loop.top);
+  if (const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top)) place->is_asked_for = true;
+}
+
+Tracer::LoopResults Tracer::results_of_flow(const Frame& frame, const Loop& loop,
+                                            std::unique_ptr<LoopFlow> read, bool is_worth) {
   LoopResults made;
-  made.flow = std::move(reading.flow);
+  made.flow = std::move(read);
   const LoopFlow& flow = *made.flow;
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   const std::vector<Tensor> tensors = operands_now(flow, frame, loop);
   std::vector<Tensor> operands;
   for (const Tensor& each : tensors) operands.push_back(at_hints(each));
   std::string reason = "it has no end";
   for (std::vector<jit::ExitId>& done : ways_out(flow, loop)) {
     try {
-      expect_followed(flow, done.front());
+      const jit::ExitId exit = done.front();
+      expect_followed(flow, exit);
       make_op(made, std::move(done), operands, place.get());
-      made.results = made.op->call(*made.op, operands, Attrs(*made.op));
+      jit::LoopRun run = jit::run_once(*made.op, operands);
+      if (!is_worth) expect_long(flow, exit, run.iterations);
+      made.results = std::move(run.results);
       expect_recorded(made, tensors);
       return made;
     } catch (const NoNode& declined) {
@@ -193,16 +240,22 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
   throw NoNode{reason};
 }
 
+// Throws NoNode where an input requires gradients that the flow does not record.
+void Tracer::expect_no_gradients(const LoopFlow& flow, const Frame& frame) {
+  if (flow.is_differentiated()) return;
+  SourceValues found(flow.sources, &frame);
+  for (const Input& each : flow.inputs) {
+    if (each.kind != Input::Kind::Tensor) continue;
+    const Value* const v = found[each.source];
+    if (v != nullptr && v->is(Tag::Tensor) && requires_grad(levels::innermost(v->tensor())))
+      throw NoNode{"`" + flow.sources[each.source].text + "` requires gradients, which are not recorded"};
+  }
+}
+
 // Throws NoNode, or OpError (Capture), where gradients are recorded and the step that the node leaves on the
 // tape would not do what the steps of the loop do.
 void Tracer::expect_recorded(const LoopResults& made, const std::vector<Tensor>& operands) const {
-  if (!made.flow->is_differentiated()) {
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      if (requires_grad(operands[i]))
-        throw NoNode{"`" + made.flow->sources[made.flow->inputs[i].source].text +
-                     "` requires gradients, which are not recorded"};
-    return;
-  }
+  if (!made.flow->is_differentiated()) return;
   const jit::LoopFunction& function = *jit::loop_function(*made.op);
   const auto name = [&](std::size_t i) {
     return "`" + made.flow->sources[made.flow->inputs[i].source].text + "`";
@@ -272,7 +325,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
     if (is_stopped()) return false;
     if (each.kind == Input::Kind::Left) found = {found.value + 1, shadow(found.value + 1)};
     if (found.value->is(Tag::Tensor)) {
-      operands.push_back(found.value->tensor());
+      operands.push_back(levels::innermost(found.value->tensor()));
     } else {
       const bool varies = found.number >= 0 && exprs_[found.number].kind != Expr::Kind::Constant;
       operands.push_back(varies ? input_of(found.number, *found.value) : number_operand(*found.value));
@@ -286,6 +339,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
   }
   if (is_stopped()) return false;
   set_place(frame.code->span(loop.end - 1));
+  const levels::AtLevelOf plain{Inputs(operands)};
   try {
     if (flow.is_differentiated()) jit::LoopStep::record(made.op, operands, made.results);
     recorder_.note_own(made.op, operands, made.results);
@@ -305,6 +359,7 @@ void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
   const auto done = static_cast<std::size_t>(jit::loop_function(*made.op)->done.front());
   const LoopFlow::Exit& exit = flow.exits[done];
   SourceValues found(flow.sources, &frame);
+  std::map<std::size_t, Tensor> results;  // as the program has them: one tensor for each
   const std::function<Value(const Held&)> value = [&](const Held& held) -> Value {
     if (held.kind == Held::Kind::Constant) return held.value;
     if (held.kind == Held::Kind::Source) return *found[static_cast<SourceId>(held.number)];
@@ -315,7 +370,9 @@ void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
     }
     const jit::FlowAsOp::Place& place = made.places[static_cast<std::size_t>(held.number)];
     if (place.is_input) return *value_of(flow, flow.inputs[place.number], frame, found);
-    return Value(made.results[place.number]);
+    const auto [result, is_new] = results.try_emplace(place.number);
+    if (is_new) result->second = batched(made.results[place.number], held.vmaps);
+    return Value(result->second);
   };
   struct Put {
     std::uint32_t r;
@@ -337,7 +394,7 @@ void Tracer::put_behind_loop(Frame& frame, const LoopResults& made) {
       put.item = put.value.tensor();
       put.value = std::visit([](auto number) { return Value(number); }, jit::to_number(put.item));
     } else if (is_given && r < frame.code->function->locals.size()) {
-      recorder_.set_name(put.value.tensor(), std::string(frame.code->function->locals[r]));
+      recorder_.set_name(levels::innermost(put.value.tensor()), std::string(frame.code->function->locals[r]));
     }
     all.push_back(std::move(put));
   }

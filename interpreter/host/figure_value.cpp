@@ -42,7 +42,7 @@ FigureAt* state_of(const Value& value) {
   return value.is(Tag::Opaque) ? static_cast<FigureAt*>(value.as<Opaque>().state.get()) : nullptr;
 }
 
-FigureAt& self(const Value& value) {
+FigureAt& own_figure(const Value& value) {
   FigureAt* const at = state_of(value);
   if (at == nullptr) wrong_type("self", "a figure", value);
   return *at;
@@ -74,7 +74,7 @@ Value make_subplots(Interpreter&, Args a) {
 }
 
 Value figure_at(Interpreter&, Args a) {
-  const FigureAt& at = self(a[0]);
+  const FigureAt& at = own_figure(a[0]);
   const plot::Figure& figure = *at.figure;
   const std::int64_t row = int_argument(a[1], "row");
   if (a[2].is_none())
@@ -85,12 +85,12 @@ Value figure_at(Interpreter&, Args a) {
 }
 
 Value save_figure(Interpreter& interpreter, Args a) {
-  show_figure(interpreter, *self(a[0]).figure, {a[2], a[3], a[1]});
+  show_figure(interpreter, *own_figure(a[0]).figure, {a[2], a[3], a[1]});
   return {};
 }
 
 Value show_figure_value(Interpreter& interpreter, Args a) {
-  show_figure(interpreter, *self(a[0]).figure, {a[1], a[2], Value()});
+  show_figure(interpreter, *own_figure(a[0]).figure, {a[1], a[2], Value()});
   return {};
 }
 
@@ -100,7 +100,7 @@ const plot::Figure* figure_in(const Value& value) {
 }
 
 plot::Panel& panel_of(const Value& value) {
-  const FigureAt& at = self(value);
+  const FigureAt& at = own_figure(value);
   return at.figure->panels[at.panel];
 }
 

@@ -19,6 +19,7 @@
 #include "jit/passes/no_compiler.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/measure.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
@@ -50,7 +51,7 @@ Value cost_value(const jit::NodeCost& cost, jit::Stage stage) {
       *type, {Value(cost.node->op->name()), ops, Value(cost.bytes), cost.flops ? Value(*cost.flops) : Value(),
               Value(cost.seconds), cost.share ? Value(*cost.share) : Value(),
               cost.share ? Value(cost.roof) : Value(), Value(jit::name(stage)),
-              Value(fmt::format("{}: {} bytes", cost.node->op->name(), cost.bytes))});
+              Value(fmt::format("{}: {}", cost.node->op->name(), how_many(cost.bytes, "byte")))});
 }
 
 // A graph without gradients runs as its functional form.
@@ -133,8 +134,9 @@ Value recompile_value(const Recompile& each) {
 }
 
 Value loop_exit_value(const LoopExit& each) {
-  static const Value* const type = new Value(record_type(
-      "LoopExit", "Why a loop left its machine code, and how often.", {"reason", "count", "text"}));
+  static const Value* const type =
+      new Value(record_type("LoopExit", "Why a loop, or its gradients, left machine code, and how often.",
+                            {"reason", "count", "text"}));
   return make_record(
       *type, {Value(each.reason), Value(each.count), Value(fmt::format("{}: {}", each.reason, each.count))});
 }
@@ -150,14 +152,16 @@ Value loop_value(const HotLoop& each) {
   static const Value* const type = new Value(record_type(
       "Loop",
       "A loop that is compiled by trips or as a whole: where it is, how many trips there were, its entries; "
-      "the forms in which it runs as a whole, and its exits (each `reason count`).",
-      {"place", "trips", "entries", "forms", "exits", "text"}));
+      "the forms in which it runs as a whole, its exits, and why gradients went back through it op by op "
+      "(each `reason count`).",
+      {"place", "trips", "entries", "forms", "exits", "op_by_op", "text"}));
   const std::string how = each.forms.empty()
                               ? fmt::format("{} entr{}", each.entries, each.entries == 1 ? "y" : "ies")
                               : each.forms.front();
-  return make_record(*type, {Value(each.place), Value(each.iterations), Value(each.entries),
-                             list_of_texts(each.forms), list_of(each.exits, loop_exit_value),
-                             Value(fmt::format("{}: {} trips, {}", each.place, each.iterations, how))});
+  return make_record(
+      *type, {Value(each.place), Value(each.iterations), Value(each.entries), list_of_texts(each.forms),
+              list_of(each.exits, loop_exit_value), list_of(each.op_by_op, loop_exit_value),
+              Value(fmt::format("{}: {} trips, {}", each.place, each.iterations, how))});
 }
 
 Value entry_value(const EntryInfo& each) {
@@ -179,7 +183,7 @@ Value compile_info(Interpreter& interpreter, Args a) {
       "CompileInfo",
       "What became of a function: counts of `entries graphs compiles hits`, the lists `breaks` (each `reason "
       "file line`), `recompiles` (each `guard was now`) and `loops` (each `place trips entries "
-      "forms exits`), the entries "
+      "forms exits op_by_op`), the entries "
       "themselves as `compiled` (each `place guards hits graph`), and `why` in plain sentences.",
       {"entries", "graphs", "compiles", "hits", "breaks", "recompiles", "loops", "compiled", "why", "text"}));
   if (!a[0].is_none()) check_function(a[0], "compile_info");

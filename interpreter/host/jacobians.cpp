@@ -144,7 +144,9 @@ void check_real_inputs(const std::vector<Tensor>& inputs, const std::string& tra
     raise("TypeError",
           fmt::format("{}: an argument is {}, and derivatives are taken by real numbers", transform,
                       kiln::to_string(x.type())),
-          "take a function of the parts: `view_as_real(z)`");
+          fmt::format("take a function of the pairs of parts: `{}(p => view_as_real(f(view_as_complex(p))))"
+                      "(view_as_real(z))`, without the outer `view_as_real` where the result of f is real",
+                      transform));
   }
 }
 
@@ -155,8 +157,10 @@ void check_float_outputs(const std::vector<Tensor>& outputs, const Value& out, c
           help_with_none(out));
   for (const Tensor& y : outputs) {
     if (kiln::is_float(y.dtype())) continue;
-    raise("TypeError", fmt::format("{}: the function returned a {}, and only floats have derivatives",
-                                   transform, kiln::to_string(y.type())));
+    raise("TypeError",
+          fmt::format("{}: the function returned a {}, and only floats have derivatives", transform,
+                      kiln::to_string(y.type())),
+          kiln::is_complex(y.dtype()) ? "return its parts: `view_as_real(y)`" : "");
   }
 }
 

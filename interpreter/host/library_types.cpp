@@ -12,6 +12,7 @@
 #include "interpreter/vm/linear.h"
 #include "interpreter/vm/signature.h"
 #include "interpreter/vm/tables.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
@@ -160,8 +161,8 @@ GivenTypes types_of(const Code& code, const std::vector<Value>& in_order, const 
   GivenTypes types;
   for (std::size_t i = 0; i < in_order.size(); ++i) {
     if (i >= code.parameters.size() || code.parameters[i].kind != lang::Parameter::Kind::Normal)
-      raise("ValueError",
-            fmt::format("{} has {} parameters, and is given {} types", code.name, i, in_order.size()));
+      raise("ValueError", fmt::format("{} has {}, and is given {}", code.name, how_many(i, "parameter"),
+                                      how_many(in_order.size(), "type")));
     types.emplace(code.parameters[i].name, type_argument(in_order[i]));
   }
   for (const Value& each : named) {

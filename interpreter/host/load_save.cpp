@@ -200,6 +200,9 @@ void write_stream(Sink& sink, const std::string& path, const Value& value) {
 
 // Everything that can be refused is refused before the file is touched, or leaves the old one in place.
 Value save(Interpreter&, Args a) {
+  if (a[1].is(Tag::Str) && !a[0].is(Tag::Str))
+    raise("TypeError", fmt::format("`path` must be a str, got {}", describe(a[0])),
+          "the path comes first: `save(path, value)`");
   const std::string& path = path_argument(a[0], "path");
   const bool archive = lower_ending(path) == ".npz";
   if (!archive && !format_of(lower_ending(unpacked_path(path)))) unknown_format("save", path);

@@ -13,6 +13,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/autocast.h"
+#include "tensor/autocast_casts.h"
 #include "tensor/autograd.h"
 #include "tensor/backend.h"
 #include "tensor/fast_math.h"
@@ -149,6 +150,7 @@ Value autocast_scope(Interpreter&, Args a) {
                         if (before->empty()) return;
                         kiln::autocast::restore(before->back());
                         before->pop_back();
+                        if (!kiln::autocast::is_on) kiln::autocast::forget_casts();
                       }});
 }
 

@@ -41,7 +41,9 @@ std::vector<Tensor> arguments_of(const jit::Graph& at_hints, const ExportedCall&
   return arguments;
 }
 
+// Complex numbers are pairs of parts in a model.
 Tensor as_tensor(const Tensor& x, Device device) {
+  if (is_complex(x.dtype())) return as_tensor(ops::clone(ops::view_as_real(x)), device);
   return x.is_number() ? ops::full({}, x, x.dtype(), device) : ops::to(x, device);
 }
 

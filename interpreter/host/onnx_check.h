@@ -15,7 +15,7 @@ struct ExportedCall {
   const jit::Graph& graph;
   std::span<const Tensor> given;   // by input; those of gradients may be absent and are ones then
   std::span<const Tensor> stored;  // by input: what is part of the model, absent for what a call gives
-  Generator generator;             // where draws begin
+  kiln::Generator generator;       // where draws begin
 };
 
 // Runs the model by the importer and the graph op by op, on the same inputs. The first output that differs by

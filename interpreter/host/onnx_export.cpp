@@ -19,6 +19,7 @@
 #include "onnx/export/check.h"
 #include "onnx/export/external.h"
 #include "onnx/import/inputs.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace host {
@@ -116,8 +117,8 @@ WrittenModel export_call(Interpreter& interpreter, const Value& f, std::span<con
 }
 
 std::string WrittenModel::text() const {
-  std::string text = fmt::format("{}: {} nodes, {} -> {}", path, node_count, fmt::join(inputs, ", "),
-                                 fmt::join(outputs, ", "));
+  std::string text = fmt::format("{}: {}, {} -> {}", path, how_many(node_count, "node"),
+                                 fmt::join(inputs, ", "), fmt::join(outputs, ", "));
   if (!data_path.empty()) text += "\nnote: the elements of large tensors are in " + data_path;
   for (const std::string& note : notes) text += "\nnote: " + note;
   return text;

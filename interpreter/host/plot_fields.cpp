@@ -11,6 +11,7 @@
 #include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp::host {
 namespace {
@@ -51,8 +52,8 @@ void set_names(const PlotCall& call, plot::Axis& axis, std::string_view paramete
   const std::vector<std::string> names = call.texts(parameter);
   if (names.empty()) return;
   if (names.size() != static_cast<std::size_t>(count))
-    raise("ShapeError",
-          fmt::format("{}: `{}` has {} names for {}", call.name(), parameter, names.size(), count));
+    raise("ShapeError", fmt::format("{}: `{}` has {} for {}", call.name(), parameter,
+                                    how_many(names.size(), "name"), count));
   axis.names.clear();
   for (std::size_t i = 0; i < names.size(); ++i) axis.names.emplace_back(static_cast<double>(i), names[i]);
 }

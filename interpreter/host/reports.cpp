@@ -9,6 +9,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "jit/passes/recipes.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
@@ -31,8 +32,8 @@ Value stage_record(const StageSummary& stage) {
       *type, {Value(stage.name), stage.made, of_graph(count(stage.ops)), of_graph(count(stage.kernels)),
               of_graph(count(stage.saved)), of_graph(Value(stage.bytes)),
               is_graph || stage.made.is_none() ? Value() : count(stage.lines), Value(stage.seconds),
-              Value(is_graph ? fmt::format("{}: {} ops", stage.name, stage.ops)
-                             : fmt::format("{}: {} lines", stage.name, stage.lines))});
+              Value(is_graph ? fmt::format("{}: {}", stage.name, how_many(stage.ops, "op"))
+                             : fmt::format("{}: {}", stage.name, how_many(stage.lines, "line")))});
 }
 
 Value stages_of(Interpreter& interpreter, Args a) {

@@ -9,6 +9,7 @@
 #include "interpreter/host/saved_values.h"
 #include "interpreter/vm/arguments.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp::host {
 
@@ -88,8 +89,8 @@ Table table_from(const Value& value) {
           x ? x->size(0).fixed()
             : static_cast<std::int64_t>(std::get<std::vector<std::string>>(column).size());
       if (rows >= 0 && size != rows) {
-        raise("ShapeError",
-              fmt::format("save: column '{}' has {} rows, others have {}", table.names.back(), size, rows));
+        raise("ShapeError", fmt::format("save: column '{}' has {}, others have {}", table.names.back(),
+                                        how_many(size, "row"), rows));
       }
       rows = size;
     }

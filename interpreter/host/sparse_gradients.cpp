@@ -58,9 +58,11 @@ Value sparse_rows(Interpreter&, Args a) {
                                    to_string(index.type())));
   }
   if (rows.rank() != 2 || rows.size(0) != index.size(0) || !kiln::is_float(rows.dtype())) {
-    raise("ShapeError",
-          fmt::format("sparse_rows: `values` must have a row of floats for each of {} indices, it is {}",
-                      index.size(0).fixed(), to_string(rows.type())));
+    raise(
+        "ShapeError",
+        fmt::format(
+            "sparse_rows: `values` must have a row of floats for each index, of which there are {}, it is {}",
+            index.size(0).fixed(), to_string(rows.type())));
   }
   if (count < 0) raise("ValueError", fmt::format("sparse_rows: `count` is a number of rows, not {}", count));
   check_indices(index, count);

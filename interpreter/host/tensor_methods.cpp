@@ -24,33 +24,33 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-kiln::Tensor self(Args arguments) { return arguments[0].as_tensor(); }
+kiln::Tensor own_tensor(Args arguments) { return arguments[0].as_tensor(); }
 
 // ---- Fields ----
 
-Value shape(Interpreter&, Args a) { return dims_value(self(a).sizes()); }
-Value ndim(Interpreter&, Args a) { return self(a).rank(); }
-Value dtype(Interpreter&, Args a) { return self(a).dtype(); }
-Value device(Interpreter&, Args a) { return self(a).device(); }
-Value is_cuda(Interpreter&, Args a) { return self(a).device().kind == kiln::Device::Kind::Cuda; }
-Value requires_grad(Interpreter&, Args a) { return kiln::requires_grad(self(a)); }
-Value grad(Interpreter&, Args a) { return Value(kiln::grad_of(self(a))); }
-Value is_leaf(Interpreter&, Args a) { return kiln::is_leaf(self(a)); }
+Value shape(Interpreter&, Args a) { return dims_value(own_tensor(a).sizes()); }
+Value ndim(Interpreter&, Args a) { return own_tensor(a).rank(); }
+Value dtype(Interpreter&, Args a) { return own_tensor(a).dtype(); }
+Value device(Interpreter&, Args a) { return own_tensor(a).device(); }
+Value is_cuda(Interpreter&, Args a) { return own_tensor(a).device().kind == kiln::Device::Kind::Cuda; }
+Value requires_grad(Interpreter&, Args a) { return kiln::requires_grad(own_tensor(a)); }
+Value grad(Interpreter&, Args a) { return Value(kiln::grad_of(own_tensor(a))); }
+Value is_leaf(Interpreter&, Args a) { return kiln::is_leaf(own_tensor(a)); }
 Value grad_fn(Interpreter&, Args a) {
-  const std::string name = kiln::grad_fn_name(self(a));
+  const std::string name = kiln::grad_fn_name(own_tensor(a));
   return name.empty() ? Value() : Value(name);
 }
 Value transposed(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
+  const kiln::Tensor x = own_tensor(a);
   kiln::Dims dims;
   for (int d = x.rank(); d-- > 0;) dims.push_back(d);
   return Value(kiln::ops::permute(x, dims));
 }
-Value data(Interpreter&, Args a) { return Value(kiln::ops::detach(self(a))); }
+Value data(Interpreter&, Args a) { return Value(kiln::ops::detach(own_tensor(a))); }
 
-std::int64_t element_bytes(Args a) { return static_cast<std::int64_t>(kiln::size_of(self(a).dtype())); }
+std::int64_t element_bytes(Args a) { return static_cast<std::int64_t>(kiln::size_of(own_tensor(a).dtype())); }
 Value nbytes(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
+  const kiln::Tensor x = own_tensor(a);
   if (!sparse::is_sparse(x)) return x.numel().fixed() * element_bytes(a);
   const auto of_indices = static_cast<std::int64_t>(kiln::size_of(kiln::DType::I64));
   return sparse::indices(x).numel().fixed() * of_indices +
@@ -69,32 +69,32 @@ int own_dim(const kiln::Tensor& x, const Value& dim, const char* of) {
 }
 
 Value size(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
+  const kiln::Tensor x = own_tensor(a);
   return a[1].is_none() ? dims_value(x.sizes()) : Value(x.size(own_dim(x, a[1], "size")).fixed());
 }
 Value stride(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
+  const kiln::Tensor x = own_tensor(a);
   if (a[1].is_none()) return dims_value(x.strides());
   return x.strides()[static_cast<std::size_t>(own_dim(x, a[1], "stride"))].fixed();
 }
-Value numel(Interpreter&, Args a) { return self(a).numel().fixed(); }
+Value numel(Interpreter&, Args a) { return own_tensor(a).numel().fixed(); }
 Value element_size(Interpreter&, Args a) { return element_bytes(a); }
-Value storage_offset(Interpreter&, Args a) { return self(a).offset().fixed(); }
-Value storage_id(Interpreter&, Args a) { return static_cast<std::int64_t>(self(a).storage()->id()); }
+Value storage_offset(Interpreter&, Args a) { return own_tensor(a).offset().fixed(); }
+Value storage_id(Interpreter&, Args a) { return static_cast<std::int64_t>(own_tensor(a).storage()->id()); }
 Value data_ptr(Interpreter&, Args a) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(self(a).raw()));
+  return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(own_tensor(a).raw()));
 }
-Value is_contiguous(Interpreter&, Args a) { return self(a).is_contiguous(); }
-Value is_view(Interpreter&, Args a) { return kiln::is_view(self(a)); }
+Value is_contiguous(Interpreter&, Args a) { return own_tensor(a).is_contiguous(); }
+Value is_view(Interpreter&, Args a) { return kiln::is_view(own_tensor(a)); }
 Value base(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
+  const kiln::Tensor x = own_tensor(a);
   return kiln::is_view(x) ? Value(x.impl()->origin->base) : Value();
 }
-Value is_floating_point(Interpreter&, Args a) { return kiln::is_float(self(a).dtype()); }
+Value is_floating_point(Interpreter&, Args a) { return kiln::is_float(own_tensor(a).dtype()); }
 
 // ---- Host copies ----
 
-Value item(Interpreter&, Args a) { return item_of(self(a)); }
+Value item(Interpreter&, Args a) { return item_of(own_tensor(a)); }
 
 template <class T>
 Value host_number(T value) {
@@ -128,7 +128,7 @@ Value nested_list(const kiln::Tensor& x, int dim, const T* at) {
 }
 
 Value tolist(Interpreter&, Args a) {
-  const kiln::Tensor x = self(a);
+  const kiln::Tensor x = own_tensor(a);
   if (x.rank() == 0) return item_of(x);
   const kiln::HostView elements(x);
   if (x.dtype() == kiln::DType::C64) return nested_list(x, 0, elements.as<kiln::Complex<float>>());
@@ -140,17 +140,19 @@ Value tolist(Interpreter&, Args a) {
 
 template <kiln::DType D>
 Value converted(Interpreter&, Args a) {
-  return Value(kiln::ops::to(self(a), D));
+  return Value(kiln::ops::to(own_tensor(a), D));
 }
-Value to_default_float(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::default_float())); }
-Value on_cpu(Interpreter&, Args a) { return Value(kiln::ops::to(self(a), kiln::Device{})); }
+Value to_default_float(Interpreter&, Args a) {
+  return Value(kiln::ops::to(own_tensor(a), kiln::default_float()));
+}
+Value on_cpu(Interpreter&, Args a) { return Value(kiln::ops::to(own_tensor(a), kiln::Device{})); }
 Value on_cuda(Interpreter&, Args a) {
   const kiln::Device device = a[1].is_none() ? kiln::parse_device("cuda") : device_argument(a[1], "device");
-  return Value(kiln::ops::to(self(a), device));
+  return Value(kiln::ops::to(own_tensor(a), device));
 }
 
 Value new_tensor(Interpreter& interpreter, Args a) {
-  const kiln::Tensor like = self(a);
+  const kiln::Tensor like = own_tensor(a);
   return Value(tensor_from(interpreter, a[1], dtype_argument(a[2], "dtype").value_or(like.dtype()),
                            optional_device_argument(a[3], "device").value_or(like.device())));
 }
@@ -158,7 +160,7 @@ Value new_tensor(Interpreter& interpreter, Args a) {
 // ---- Tape ----
 
 Value set_requires_grad(Interpreter&, Args a) {
-  kiln::set_requires_grad(self(a), bool_argument(a[1], "requires_grad"));
+  kiln::set_requires_grad(own_tensor(a), bool_argument(a[1], "requires_grad"));
   return a[0];
 }
 
@@ -166,7 +168,7 @@ Value backward(Interpreter&, Args a) {
   const kiln::Tensor gradient = a[1].is_none() ? kiln::Tensor() : to_operand(a[1]);
   const bool create_graph = bool_argument(a[3], "create_graph");
   const bool retain = a[2].is_none() ? create_graph : bool_argument(a[2], "retain_graph");
-  kiln::backward(self(a), gradient, retain, create_graph);
+  kiln::backward(own_tensor(a), gradient, retain, create_graph);
   return {};
 }
 
@@ -188,13 +190,13 @@ Value hook_handle(const kiln::Tensor& x, int hook) {
 }
 
 Value register_hook(Interpreter& interpreter, Args a) {
-  const int hook = kiln::add_hook(self(a), ProgramHook{&interpreter, a[1]});
-  return hook_handle(self(a), hook);
+  const int hook = kiln::add_hook(own_tensor(a), ProgramHook{&interpreter, a[1]});
+  return hook_handle(own_tensor(a), hook);
 }
 
 Value register_post_accumulate_grad_hook(Interpreter& interpreter, Args a) {
-  const int hook = kiln::add_post_accumulate_hook(self(a), ProgramPostHook{&interpreter, a[1]});
-  return hook_handle(self(a), hook);
+  const int hook = kiln::add_post_accumulate_hook(own_tensor(a), ProgramPostHook{&interpreter, a[1]});
+  return hook_handle(own_tensor(a), hook);
 }
 
 constexpr NativeDef kTensorMethodsMethods[] = {

@@ -103,7 +103,7 @@ namespace {
 using namespace host;
 using Args = std::span<Value>;
 
-File& self(Args a) { return a[0].as<File>(); }
+File& own_file(Args a) { return a[0].as<File>(); }
 
 std::string read_bytes(File& file, std::int64_t most) {
   std::FILE* stream = stream_of(file);
@@ -123,8 +123,8 @@ std::string read_bytes(File& file, std::int64_t most) {
 
 // Text, or in mode b a u8 tensor.
 Value read(Interpreter&, Args a) {
-  const std::string text = read_bytes(self(a), a[1].is_none() ? -1 : int_argument(a[1], "count"));
-  if (!is_binary(self(a))) return Value(text);
+  const std::string text = read_bytes(own_file(a), a[1].is_none() ? -1 : int_argument(a[1], "count"));
+  if (!is_binary(own_file(a))) return Value(text);
   const kiln::Dim size = static_cast<kiln::Dim>(text.size());
   const kiln::Tensor bytes = kiln::Tensor::empty(std::span<const kiln::Dim>(&size, 1), kiln::DType::U8);
   const kiln::WritableHostView elements(bytes);
@@ -134,14 +134,14 @@ Value read(Interpreter&, Args a) {
 
 Value readline(Interpreter&, Args a) {
   std::string line;
-  read_line(self(a), line);
+  read_line(own_file(a), line);
   return Value(line);
 }
 
 Value lines(Interpreter&, Args a) {
   std::vector<Value> all;
   std::string line;
-  while (read_line(self(a), line)) {
+  while (read_line(own_file(a), line)) {
     check_interrupt();
     if (line.ends_with('\n')) line.pop_back();
     if (line.ends_with('\r')) line.pop_back();
@@ -151,7 +151,7 @@ Value lines(Interpreter&, Args a) {
 }
 
 Value write(Interpreter&, Args a) {
-  File& file = self(a);
+  File& file = own_file(a);
   std::FILE* stream = stream_of(file);
   std::string_view bytes;
   std::optional<kiln::HostView> elements;
@@ -168,13 +168,13 @@ Value write(Interpreter&, Args a) {
 }
 
 Value flush(Interpreter&, Args a) {
-  if (std::fflush(stream_of(self(a))) != 0) raise_stream(self(a), "write");
+  if (std::fflush(stream_of(own_file(a))) != 0) raise_stream(own_file(a), "write");
   return {};
 }
 
 // What was buffered is written now: a full disk shows here.
 Value close(Interpreter&, Args a) {
-  File& file = self(a);
+  File& file = own_file(a);
   std::FILE* stream = std::exchange(file.stream, nullptr);
   if (stream && std::fclose(stream) != 0) raise_stream(file, "write");
   return {};
@@ -182,16 +182,16 @@ Value close(Interpreter&, Args a) {
 
 Value seek(Interpreter&, Args a) {
   errno = 0;
-  if (std::fseek(stream_of(self(a)), int_argument(a[1], "position"), SEEK_SET) != 0)
-    raise_stream(self(a), "seek in");
+  if (std::fseek(stream_of(own_file(a)), int_argument(a[1], "position"), SEEK_SET) != 0)
+    raise_stream(own_file(a), "seek in");
   return {};
 }
 
 constexpr NativeDef kTextFileMethods[] = {
-    {"path", "The path it was opened by.", [](Interpreter&, Args a) { return Value(self(a).path); }},
-    {"mode", "The mode it was opened in.", [](Interpreter&, Args a) { return Value(self(a).mode); }},
+    {"path", "The path it was opened by.", [](Interpreter&, Args a) { return Value(own_file(a).path); }},
+    {"mode", "The mode it was opened in.", [](Interpreter&, Args a) { return Value(own_file(a).mode); }},
     {"closed", "Whether it was closed.",
-     [](Interpreter&, Args a) { return Value(self(a).stream == nullptr); }},
+     [](Interpreter&, Args a) { return Value(own_file(a).stream == nullptr); }},
     {"read(self, count=none)", "All that is left, or at most `count` bytes: text, or in mode b a u8 tensor.",
      read},
     {"readline(self)", "The next line with its newline; \"\" at the end.", readline},
@@ -200,7 +200,7 @@ constexpr NativeDef kTextFileMethods[] = {
     {"flush(self)", "Hands what was written to the system.", flush},
     {"seek(self, position)", "Goes to a byte.", seek},
     {"tell(self)", "The byte it is at.",
-     [](Interpreter&, Args a) { return Value(std::int64_t{std::ftell(stream_of(self(a)))}); }},
+     [](Interpreter&, Args a) { return Value(std::int64_t{std::ftell(stream_of(own_file(a)))}); }},
     {"close(self)", "Closes the file; later uses are errors.", close},
     {"enter(self)", "The file itself: `with open(path) as file { … }`.",
      [](Interpreter&, Args a) { return a[0]; }},

@@ -9,6 +9,7 @@
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/tables.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 #include "tensor/levels/batch_level.h"
 #include "tensor/random.h"
 
@@ -106,8 +107,8 @@ class Collector {
 
   void check_size(Dim size, int dim, const std::string& of) {
     if (batch_.size >= 0 && size != batch_.size) {
-      raise("ValueError", fmt::format("vmap: sizes differ: {} has {} examples along dimension {}, {} has {}",
-                                      of, size, dim, first_, batch_.size));
+      raise("ValueError", fmt::format("vmap: sizes differ: {} has {} along dimension {}, {} has {}", of,
+                                      how_many(size, "example"), dim, first_, batch_.size));
     }
     if (batch_.size < 0) first_ = of;
     batch_.size = size;

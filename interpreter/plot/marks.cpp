@@ -134,12 +134,12 @@ class Marks {
   }
 
   void operator()(const Notes& notes) {
-    constexpr double kSize = 11;
+    constexpr double kNoteSize = 11;
     for (const Notes::Note& note : notes.notes) {
       const Point at = place(note.x, note.y);
       if (!is_finite(at)) continue;
       shapes.emplace_back(
-          Words{{at.x, at.y + kSize * 0.36}, note.text, kSize, Anchor::Middle, false, note.color});
+          Words{{at.x, at.y + kNoteSize * 0.36}, note.text, kSize, Anchor::Middle, false, note.color});
     }
   }
 

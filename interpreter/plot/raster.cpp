@@ -1,7 +1,6 @@
 #include "interpreter/plot/raster.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -14,14 +13,8 @@
 namespace kiln::interp::plot {
 namespace {
 
-// Where the build put it, else beside Kiln itself.
-std::string library_path() {
-  if (access(KILN_RASTER_LIBRARY, R_OK) == 0) return KILN_RASTER_LIBRARY;
-  return (own_folder() / "libkiln_raster.so").string();
-}
-
 const RasterLibrary* opened() {
-  const std::string path = library_path();
+  const std::string path = own_library(KILN_RASTER_LIBRARY);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const table = library != nullptr ? dlsym(library, KILN_AS_TEXT(KILN_RASTER_TABLE)) : nullptr;
   if (table == nullptr) {

@@ -14,6 +14,7 @@
 #include "tensor/autograd.h"
 #include "tensor/error.h"
 #include "tensor/host_view.h"
+#include "tensor/how_many.h"
 #include "tensor/levels/level.h"
 #include "tensor/tape/sparse_gradient.h"
 
@@ -269,8 +270,9 @@ std::string sparse_summary(const kiln::Tensor& x) {
   const kiln::Tensor& rows = kiln::sparse::values(x);
   const double bytes = static_cast<double>(rows.numel()) * static_cast<double>(kiln::size_of(x.dtype())) +
                        static_cast<double>(rows.size(0)) * static_cast<double>(sizeof(std::int64_t));
-  return fmt::format("{} {} {}, sparse: {} of {} rows", kiln::type_string(x.dtype(), x.sizes()),
-                     kiln::to_string(x.device()), byte_text(bytes), rows.size(0).fixed(), x.size(0).fixed());
+  return fmt::format("{} {} {}, sparse: {} of {}", kiln::type_string(x.dtype(), x.sizes()),
+                     kiln::to_string(x.device()), byte_text(bytes), rows.size(0).fixed(),
+                     how_many(x.size(0).fixed(), "row"));
 }
 
 }  // namespace

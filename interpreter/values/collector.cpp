@@ -80,9 +80,9 @@ constexpr auto kKinds = [] {
 #undef KILN_OBJECT
   return kinds;
 }();
-const Kind& kind_of(const Object* object) { return kKinds[static_cast<std::size_t>(object->tag)]; }
+const ObjectKind& kind_of(const Object* object) { return kKinds[static_cast<std::size_t>(object->tag)]; }
 static_assert(std::all_of(kKinds.begin() + static_cast<std::size_t>(kFirstCounted), kKinds.end(),
-                          [](const Kind& kind) { return kind.end != nullptr; }),
+                          [](const ObjectKind& kind) { return kind.end != nullptr; }),
               "every kind of object has a line in objects.def");
 
 // For visitors that take no values.
@@ -185,7 +185,7 @@ class Search {
       other(target);
     }
     void object(const Object* object) {
-      const Kind& kind = kind_of(object);
+      const ObjectKind& kind = kind_of(object);
       if (kind.is_leaf) return;
       if (!kind.is_container) return other({object, object->refs, inside_object});
       const std::uint32_t mark = static_cast<const Container*>(object)->mark;

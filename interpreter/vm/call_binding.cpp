@@ -5,15 +5,12 @@
 #include "interpreter/vm/call.h"
 #include "interpreter/vm/errors.h"
 #include "interpreter/vm/impl.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
 
 using lang::Parameter;
-
-std::string plural(std::size_t count, std::string_view what) {
-  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
-}
 
 // What the binding needs to know of a parameter, of whatever kind of callee.
 struct Slot {
@@ -66,7 +63,7 @@ struct Callee {
 [[noreturn]] void too_many(const Callee& callee, std::size_t most, std::size_t given) {
   const std::size_t receivers = callee.has_receiver() ? 1 : 0;
   const std::size_t allowed = most - receivers;
-  const std::string limit = allowed == 0 ? "no arguments" : "at most " + plural(allowed, "argument");
+  const std::string limit = allowed == 0 ? "no arguments" : "at most " + how_many(allowed, "argument");
   const bool by_position = std::any_of(callee.slots.begin(), callee.slots.end(),
                                        [](const Slot& s) { return s.kind == Slot::Kind::KeywordOnly; });
   // The instance that a method was called on, where the method has no parameter for it.

@@ -6,6 +6,7 @@
 #include "interpreter/values/objects.h"
 #include "interpreter/values/utf8.h"
 #include "interpreter/vm/operators.h"
+#include "tensor/how_many.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::interp {
@@ -171,8 +172,8 @@ void set_list_slice(Interpreter& interpreter, List& list, const Slice& slice, co
     return;
   }
   if (static_cast<std::int64_t>(items.size()) != steps.count) {
-    raise("ValueError", "cannot store " + std::to_string(items.size()) + " items in a slice of " +
-                            std::to_string(steps.count));
+    raise("ValueError",
+          "cannot store " + how_many(items.size(), "item") + " in a slice of " + std::to_string(steps.count));
   }
   for (std::int64_t i = 0; i < steps.count; ++i) {
     list.items[static_cast<std::size_t>(steps.start + i * steps.step)].swap(

@@ -3,6 +3,7 @@
 #include "interpreter/values/natives.h"
 #include "interpreter/vm/operators.h"
 #include "interpreter/vm/vm.h"
+#include "tensor/how_many.h"
 
 namespace kiln::interp {
 namespace {
@@ -144,8 +145,9 @@ void op_UnpackStar(Vm& vm, Value* r, const Instruction& i) {
   const std::size_t after = i.c % 256U;
   std::vector<Value> items = vm.interpreter().to_vector(r[i.b]);
   if (items.size() < before + after) {
-    raise("ValueError", "cannot unpack " + describe(r[i.b]) + ": at least " + std::to_string(before + after) +
-                            " items are needed, it has " + std::to_string(items.size()));
+    raise("ValueError", "cannot unpack " + describe(r[i.b]) + ": at least " +
+                            how_many(before + after, "item") + (before + after == 1 ? " is" : " are") +
+                            " needed, it has " + std::to_string(items.size()));
   }
   consume(vm, r, i.b);
   const std::size_t rest = items.size() - before - after;

@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "interface_id.h"
 #include "jit/cpu/build_id.h"
 #include "tensor/cpu/isa.h"
@@ -16,12 +14,10 @@ namespace {
 
 constexpr const char* kName = "libkiln_llvm.so";
 
-// Where the build put it, else beside Kiln itself.
+// Where there is none, what the system has of that name.
 std::string library_path() {
-  if (access(KILN_LLVM_LIBRARY, R_OK) == 0) return KILN_LLVM_LIBRARY;
-  std::error_code error;
-  const std::filesystem::path beside = own_folder() / kName;
-  return std::filesystem::exists(beside, error) ? beside.string() : "";
+  const std::string path = own_library(KILN_LLVM_LIBRARY);
+  return access(path.c_str(), R_OK) == 0 ? path : kName;
 }
 
 }  // namespace
@@ -39,8 +35,7 @@ CompileFn compile_function_of(const std::string& path) {
 namespace {
 
 CompileFn compile_with_llvm() {
-  // Without a path, where the system has its libraries.
-  static const CompileFn function = compile_function_of(library_path().empty() ? kName : library_path());
+  static const CompileFn function = compile_function_of(library_path());
   return function;
 }
 

@@ -214,11 +214,22 @@ class Planner {
     Layout source = value(node.operands[0].value).layout;
     source.offset = 0;
     const Attrs attrs = to_attrs(*node.op, node.attrs);
-    for (std::size_t k = 0; k < node.outputs.size(); ++k)
-      value(node.outputs[k]).layout = node.op == &core_ops().slice
-                                          ? sliced(std::move(source), attrs)
-                                          : layout_of_view(*node.op, source, attrs, k);
+    for (std::size_t k = 0; k < node.outputs.size(); ++k) {
+      Layout& layout = value(node.outputs[k]).layout;
+      if (node.op == &core_ops().slice) {
+        layout = sliced(std::move(source), attrs);
+      } else if (node.op == &core_ops().view && is_row_major(source)) {
+        // Its rule asks which sizes are 0 and 1, which are no other case without gaps.
+        const Dims& sizes = flow_.type(node.outputs[k]).sizes;
+        layout = {sizes, contiguous_strides(sizes), 0};
+      } else {
+        layout = layout_of_view(*node.op, source, attrs, k);
+      }
+    }
     return made;
+  }
+  static bool is_row_major(const Layout& layout) {
+    return same(layout.strides, contiguous_strides(layout.sizes));
   }
 
   // As the rule of `slice` gives it, of any length: where it asks which of two bounds is less, this takes the

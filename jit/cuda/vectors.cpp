@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kVectorBytes = 16;
 // In additions, of one element and of all of a vector.
-constexpr std::int64_t kMostWork = 64, kMostWorkOfVector = 256;
+constexpr std::int64_t kMostVectorWork = 64, kMostWorkOfVector = 256;
 
 // Steps of a store or of a load between neighbours along the last axis, and between whole vectors.
 bool steps_fit(const IntDims& strides, int width) {
@@ -25,7 +25,7 @@ int vector_width(const LoopNest& nest) {
   const bool has_other_loads = std::ranges::any_of(nest.loads, [](const Load& each) {
     return each.gather != nullptr || each.column >= 0 || each.buffer >= 0;
   });
-  if (nest.row_rank > 0 || has_other_loads || work > kMostWork) return 0;
+  if (nest.row_rank > 0 || has_other_loads || work > kMostVectorWork) return 0;
   std::size_t widest = 1;
   for (const Load& each : nest.loads)
     if (is_loaded_in_vectors(each)) widest = std::max(widest, size_of(each.dtype));

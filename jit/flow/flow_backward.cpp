@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "jit/flow/flow_block_back.h"
 
 namespace kiln::jit {
@@ -23,6 +25,12 @@ class Backwards {
         gradients_(writer_, made_, way, reach_) {
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (given[k]) given_.emplace_back(k, way.activity.tensor(value_of(way.flow, exit, outputs[k])));
+    if (const auto tensor = reach_.reordered()) {
+      const std::string& name = way.flow.values[at(*tensor)].name;
+      throw OpError(ErrorKind::Capture,
+                    fmt::format("{} is given to another variable more than once, under whose name it is read",
+                                name.empty() ? "a tensor" : "`" + name + "`"));
+    }
   }
 
   FlowBackward make() {

@@ -81,7 +81,8 @@ void BlockBack::move(const Node& node, const GradientMove& move, const Moved& mo
   if (move.kind == Kind::Part) {
     const ValueId view = move.from.front(), shown = move.to.front();
     const ArrivedGradient arrived = gradients_.take(view, node);
-    return gradients_.add_part(shown, view_of_memory(shown, view), arrived, *way_.activity.view(view));
+    return gradients_.add_part(shown, view_of_memory(shown, view), shows_all(way_.activity, view, shown),
+                               arrived, *way_.activity.view(view));
   }
   std::optional<ValueId> absent;
   const std::vector<std::optional<Operand>> taken = take(node, move, moved, absent);
@@ -114,9 +115,10 @@ Operand BlockBack::take_written(const Node& node, const GradientMove& move, cons
     own = gradients_.take(view, node).gradient;
     if (moved.from[0] == Reach::Never) return *own;
   }
-  const ArrivedGradient arrived = view == root ? gradients_.take(root, node)
-                                               : gradients_.take_part(root, view_of_memory(root, view),
-                                                                      shows_all(way_.activity, view), node);
+  const ArrivedGradient arrived = view == root
+                                      ? gradients_.take(root, node)
+                                      : gradients_.take_part(root, view_of_memory(root, view),
+                                                             shows_all(way_.activity, view, root), node);
   if (!own) {
     absent = arrived.absent;
     return arrived.gradient;

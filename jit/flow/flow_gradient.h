@@ -31,13 +31,12 @@ struct FlowBackward {
       Symbol,     // the value of `symbol`, an int
       Given,      // input `number` of the flow, as it was given
       Cotangent,  // of output `number`; the flow may write it
-      Gradient,   // memory of the gradient of input `number`, which holds what was added up so far, or
-                  // `zero`; the flow adds to it
+      Gradient,   // memory of the gradient of input `number`, which holds what was added up so far, or -0.0,
+                  // which added to anything changes no bit; the flow adds to it
     };
     Kind kind = Kind::Symbol;
     std::size_t number = 0;
     std::string symbol{};
-    double zero = 0;  // 0.0, or -0.0, which added to anything changes no bit
   };
   std::vector<Input> inputs;
   // By input of the flow: the value of exit 0 that is its gradient.

@@ -61,7 +61,8 @@ std::vector<bool> written_inputs(const FlowGraph& flow, const std::vector<bool>&
 // One flow back from an exit.
 struct RunnableBackward {
   FlowBackward backward;
-  std::unique_ptr<RunnableFlow> run;  // null: there is none
+  std::unique_ptr<RunnableFlow> run;  // null: `why_not`
+  std::string why_not;
 };
 
 class Differentiated final : public DifferentiatedFlow {
@@ -75,6 +76,7 @@ class Differentiated final : public DifferentiatedFlow {
   const FlowDerivative& derivative() const override { return *derivative_; }
   bool writes(std::size_t input) const override { return writes_[input]; }
   std::size_t code_bytes() const override { return code_bytes_; }
+  const std::map<std::string, std::int64_t>& left_to_tape() const override { return left_to_tape_; }
 
   FlowForward forward(std::span<const FlowValue> inputs) override {
     auto stack = std::make_shared<FlowStack>();
@@ -95,17 +97,25 @@ class Differentiated final : public DifferentiatedFlow {
   std::optional<Tensors> backward(const FlowKept& kept, std::span<const Tensor> cotangents,
                                   std::span<const Tensor> onto) override {
     RunnableBackward& back = backward_of(kept.exit, cotangents);
-    if (back.run == nullptr || !can_continue(back.backward, onto)) return std::nullopt;
+    if (back.run == nullptr) return leave_to_tape(back.why_not);
+    if (!can_continue(back.backward, onto))
+      return leave_to_tape("gradients of a tensor come to a sum that was begun behind the loop");
     std::vector<FlowValue> given;
     for (const FlowBackward::Input& each : back.backward.inputs)
       given.push_back(input(each, kept, cotangents, onto));
     const FlowResult result = back.run->run(given, {nullptr, kept.stack.get()});
     if (result.exit == kInterrupted) check_interrupt();
-    if (result.exit != kAllKnown) return std::nullopt;
+    if (result.exit != kAllKnown)
+      return leave_to_tape(back.backward.graph.exits[static_cast<std::size_t>(result.exit)].reason);
     return gradients(back.backward, result, onto);
   }
 
  private:
+  std::nullopt_t leave_to_tape(const std::string& reason) {
+    ++left_to_tape_[reason];
+    return std::nullopt;
+  }
+
   // What was written had memory of its own from then on, since the old one is kept.
   static void undo(std::span<const FlowValue> inputs, const FlowKept& kept) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -124,13 +134,16 @@ class Differentiated final : public DifferentiatedFlow {
     return known->second;
   }
   void make_backward(RunnableBackward& back, ExitId exit, const std::vector<bool>& given) {
-    std::optional<FlowBackward> made = derivative_->backward(exit, given);
-    if (!made) return;
-    back.backward = *std::move(made);
     try {
+      std::optional<FlowBackward> made = derivative_->backward(exit, given);
+      if (!made) {
+        back.why_not = "whether a gradient comes to a tensor is known only when it has run";
+        return;
+      }
+      back.backward = *std::move(made);
       back.run = runnable(back.backward.graph, as_code_, code_bytes_);
-    } catch (const OpError&) {
-      back.run = nullptr;  // code cannot be made of it
+    } catch (const OpError& error) {
+      back.why_not = error.message();
     }
   }
 
@@ -155,7 +168,7 @@ class Differentiated final : public DifferentiatedFlow {
       case FlowBackward::Input::Kind::Gradient:
         value.tensor = what.number < onto.size() && onto[what.number]
                            ? row_major_copy(onto[what.number])
-                           : filled(kept.inputs[what.number], what.zero);
+                           : filled(kept.inputs[what.number], -0.0);
         return value;
     }
     return value;
@@ -185,6 +198,7 @@ class Differentiated final : public DifferentiatedFlow {
   std::unique_ptr<RunnableFlow> forward_;
   std::vector<bool> writes_;  // by input
   std::map<std::pair<ExitId, std::vector<bool>>, RunnableBackward> backwards_;
+  std::map<std::string, std::int64_t> left_to_tape_;
 };
 
 }  // namespace

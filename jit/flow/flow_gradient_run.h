@@ -2,9 +2,12 @@
 // often as it is asked to.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "jit/flow/flow_gradient.h"
@@ -38,10 +41,12 @@ class DifferentiatedFlow {
   // gradient reaches, what was added up so far, if anything. `cotangents` are by output of the exit
   // (`FlowDerivative::outputs`), absent where no gradient comes in; each has the type of the output. `onto`:
   // by input, what was added up so far of its gradient, which the gradients continue; or empty. Nothing where
-  // there is no backward graph for these outputs: then the flow is differentiated op by op. Throws OpError
+  // backward cannot run for these outputs: then the flow is differentiated op by op. Throws OpError
   // (Interrupted).
   virtual std::optional<Tensors> backward(const FlowKept& kept, std::span<const Tensor> cotangents,
                                           std::span<const Tensor> onto) = 0;
+  // By the reason: how often backward gave nothing.
+  virtual const std::map<std::string, std::int64_t>& left_to_tape() const = 0;
   // May the flow write the input?
   virtual bool writes(std::size_t input) const = 0;
   virtual std::size_t code_bytes() const = 0;

@@ -40,11 +40,12 @@ class FlowGradients {
   // Where analysis says that some may have come. Nothing is left.
   ArrivedGradient take(ValueId tensor, const Node& like);
   // Of the elements of a root that `part`, a view of the memory of its gradient, shows. What lies outside is
-  // left, unless it shows all.
+  // left, and zeros within, unless it shows all.
   ArrivedGradient take_part(ValueId root, ValueId part, bool shows_all, const Node& like);
   void add(ValueId tensor, const ArrivedGradient& arrived, const Node& like);
-  // To the elements that `part` shows.
-  void add_part(ValueId tensor, ValueId part, const ArrivedGradient& arrived, const Node& like);
+  // To the elements that `part` shows; zeros to the others, as the tape does it.
+  void add_part(ValueId tensor, ValueId part, bool shows_all, const ArrivedGradient& arrived,
+                const Node& like);
   // Nothing is left of tensors whose gradients are values of the block that was gone through.
   void end_block() const;
 
@@ -57,10 +58,16 @@ class FlowGradients {
  private:
   ValueId input(FlowBackward::Input what, Type type, std::int64_t hint = 1);
   Type own_type(ValueId id) const;
-  void find_viewed();
-  // What it holds before anything is added: -0.0 where that changes no bit of what is added first.
-  double zero(ValueId tensor) const { return viewed_.contains(tensor) ? 0.0 : -0.0; }
-  ValueId emptied(ValueId tensor, ValueId memory, const Node& like);
+  void find_tensors();
+  ValueId flags(std::size_t count);
+  ValueId flag(ValueId flags, const std::vector<ValueId>& tensors, ValueId tensor);
+  Operand item(ValueId flag);
+  void set(ValueId flag, Operand value);
+  ValueId emptied(ValueId memory, Operand left, const Node& like);
+  void forget_zeros(ValueId tensor);
+  void add_zeros_outside(ValueId tensor, ValueId part, const std::optional<ValueId>& absent,
+                         const Node& like);
+  Operand has_negative_zero(ValueId elements, const Node& like);
   // Of a tensor that a gradient comes to in some runs alone.
   ValueId absence(ValueId tensor);
   std::optional<ValueId> take_absence(ValueId tensor);
@@ -77,10 +84,11 @@ class FlowGradients {
   SymbolSizes sizes_;  // of symbols of the flow
   Outputs outputs_;
   std::map<ValueId, ValueId> memory_, given_;
-  std::map<ValueId, Operand> local_;  // gradients that are values of the block under way
-  std::set<ValueId> viewed_;  // to whose gradients those of views are added, or parts of which are written
+  std::map<ValueId, Operand> local_;   // gradients that are values of the block under way
   std::vector<ValueId> uncertain_;     // to which a gradient comes in some runs alone
   ValueId absent_ = Operand::kAbsent;  // by these: has none come?
+  std::vector<ValueId> scattered_;     // to whose gradients those of parts are added
+  ValueId signed_ = Operand::kAbsent;  // by these: may an element be -0.0?
 };
 
 }  // namespace kiln::jit

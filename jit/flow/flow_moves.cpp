@@ -27,9 +27,12 @@ bool is_differentiated(const FlowActivity& activity, const Node& node) {
 
 bool replaces_target(const Node& node) { return node.writes() && node.op->infer == core_ops().copy.infer; }
 
-bool shows_all(const FlowActivity& activity, ValueId view) {
-  for (const Node* made = activity.view(view); made != nullptr; made = activity.view(made->operands[0].value))
-    if (!made->op->has(kShowsAll)) return false;
+bool shows_all(const FlowActivity& activity, ValueId view, ValueId shown) {
+  for (ValueId id = activity.tensor(view); id != shown;) {
+    const Node& made = *activity.view(id);
+    if (!made.op->has(kShowsAll)) return false;
+    id = activity.tensor(made.operands[0].value);
+  }
   return true;
 }
 
@@ -99,12 +102,11 @@ std::vector<GradientMove> FlowMoves::of_views(std::size_t block, std::size_t ste
   std::vector<ValueId> active;
   for (const ValueId id : node.outputs)
     if (activity_.is_active(id)) active.push_back(id);
-  if (shown == Operand::kAbsent || !activity_.is_in_memory(shown))
+  if (active.empty()) return {};
+  // The tape adds the gradients of all pieces of a tensor at once.
+  if (shown == Operand::kAbsent || !activity_.is_in_memory(shown) || node.outputs.size() > 1)
     return {{GradientMove::Kind::Rule, std::move(active), active_operands(node)}};
-  std::vector<GradientMove> moves;
-  for (auto id = active.rbegin(); id != active.rend(); ++id)
-    moves.push_back({GradientMove::Kind::Part, {*id}, {shown}});
-  return moves;
+  return {{GradientMove::Kind::Part, std::move(active), {shown}}};
 }
 
 // A view on the way that only the next one reads has the same gradient, and gives it at the same time where
@@ -124,6 +126,7 @@ bool FlowMoves::is_read_between(std::size_t block, std::size_t step, ValueId mad
   const std::vector<FlowStep>& steps = flow_.blocks[block].steps;
   for (std::size_t k = step; k-- > 0;) {
     const Node& node = steps[k].node;
+    if (node.is_constant()) continue;
     if (std::find(node.outputs.begin(), node.outputs.end(), made) != node.outputs.end()) return false;
     const bool reads = std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& each) {
       return activity_.is_active(each) && activity_.root(each.value) == root;

@@ -52,7 +52,7 @@ class FlowMoves {
 bool is_differentiated(const FlowActivity& activity, const Node& node);
 // Does the step leave nothing of its first operand, as `copy_`?
 bool replaces_target(const Node& node);
-// Is each element of the root seen through the view, as the tape knows it?
-bool shows_all(const FlowActivity& activity, ValueId view);
+// Is each element of a tensor, of which it is a view, seen through the view, as the tape knows it?
+bool shows_all(const FlowActivity& activity, ValueId view, ValueId shown);
 
 }  // namespace kiln::jit

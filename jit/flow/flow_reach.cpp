@@ -84,6 +84,7 @@ FlowReach::State FlowReach::across(const FlowEnd::Target& target) {
     const ValueId given = activity_.tensor(target.arguments[k].value);
     const std::uint8_t terms = next.terms[at(parameters[k])];
     std::uint8_t& all = state.terms[at(given)];
+    if (all > 0 && terms > 1) reordered_ = given;
     all = all == 0 || terms == 0 ? std::max(all, terms) : 2;
     if (terms > 1 && given != parameters[k]) summed_apart_[at(given)] = true;
     state.reach[at(given)] = std::max(state.reach[at(given)], next.reach[at(parameters[k])]);
@@ -123,7 +124,7 @@ Moved FlowReach::take(const GradientMove& move, State& state) {
     moved.reach = std::max(moved.reach, moved.from.back());
   }
   const bool is_through_view = move.kind == GradientMove::Kind::Write && move.from.size() > 1;
-  if (is_through_view && !shows_all(activity_, move.from[1])) {
+  if (is_through_view && !shows_all(activity_, move.from[1], move.from[0])) {
     // What lies outside of the view goes on to what was there before.
     const std::size_t root = at(move.from[0]);
     state.reach[root] = moved.from[0];

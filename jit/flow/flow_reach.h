@@ -48,6 +48,9 @@ class FlowReach {
   // May several gradients be added to each other before they are added to that of the input? Those of a
   // parameter are that the input was given for.
   bool is_summed_apart(std::size_t input) const { return summed_apart_[input]; }
+  // A tensor to whose gradient a sum of several is added that were added to each other before, as gradients
+  // of a parameter that it was given for, where the tape adds one after the other.
+  std::optional<ValueId> reordered() const { return reordered_; }
   bool reads_watched() const { return reads_watched_; }
 
  private:
@@ -77,6 +80,7 @@ class FlowReach {
   std::vector<std::vector<std::vector<Moved>>> moved_;  // by block and step
   std::vector<Reach> inputs_;
   std::vector<bool> uncertain_, summed_apart_;  // by tensor
+  std::optional<ValueId> reordered_;
   bool reads_watched_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "jit/graph/text.h"
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 
 namespace kiln::jit {
 namespace {
@@ -129,8 +130,9 @@ Graph replace_node(const Graph& graph, std::size_t node, const NewNode& now) {
     }
     const std::vector<ValueId> results = append(made, now, &old, names_of(before, old));
     if (results.size() != old.outputs.size()) {
-      refuse(ErrorKind::Value, fmt::format("{} has {} results, and {} has {}", node_line(before, i),
-                                           old.outputs.size(), now.op->name(), results.size()));
+      refuse(ErrorKind::Value,
+             fmt::format("{} has {}, and {} has {}", node_line(before, i),
+                         how_many(old.outputs.size(), "result"), now.op->name(), results.size()));
     }
     for (std::size_t k = 0; k < results.size(); ++k) {
       const Type &was = type_of(before, old.outputs[k]), &is = made.type(results[k]);

@@ -68,8 +68,10 @@ std::vector<const Op*> loop_ops(const Graph& graph);
 bool is_same_flow(const FlowGraph& a, const FlowGraph& b);
 // Are both of one name, with equal flows, operands and results?
 bool is_same_loop(const Op& a, const Op& b);
-// The flow graph of the op as text, and what the op does with it: "loop: done at [0], writes [0], gives [1]".
-// Of a way back, both flows, and "loop_backward: back through loop, wants [0], given [1], onto []".
+// The flow graph of the op as text, and what the op does with it: "loop: done at [0], writes [0], gives [1],
+// captures [2] with n7 = 5", which inputs are variables around the program's function, and what ints are
+// when the loop was read that sizes follow. Of a way back, both flows, and "loop_backward: back through loop,
+// wants [0], given [1], onto []".
 std::string loop_text(const Op& op);
 using LoopsByName = std::unordered_map<std::string, std::shared_ptr<const Op>>;
 // Reads all such texts from where `reader` stands, and goes behind them. Throws OpError (Syntax).

@@ -9,9 +9,9 @@ namespace kiln::jit {
 namespace {
 
 // The order in which nodes and kernels run: what each reads comes before it, else as in the graph.
-class Schedule {
+class PlacedOrder {
  public:
-  Schedule(const Graph& graph, const Fusion& fusion) : graph_(graph), fusion_(fusion) {
+  PlacedOrder(const Graph& graph, const Fusion& fusion) : graph_(graph), fusion_(fusion) {
     waits_.resize(graph.nodes.size(), 0);
     readers_.resize(graph.nodes.size());
     const std::vector<int> producers = graph.producers();
@@ -73,7 +73,7 @@ class Placer {
   }
 
   Graph run() {
-    Schedule(graph_, fusion_).each([this](int place) {
+    PlacedOrder(graph_, fusion_).each([this](int place) {
       const int group = fusion_.group_of[static_cast<std::size_t>(place)];
       if (group < 0) {
         rewriter_.copy(graph_.nodes[static_cast<std::size_t>(place)]);

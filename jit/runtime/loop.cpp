@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "jit/flow/flow_graph.h"
 #include "jit/flow/number_value.h"
+#include "jit/runtime/loop_function.h"
 #include "jit/runtime/loop_ops.h"
 #include "jit/runtime/ownership.h"
+#include "jit/shape_rules.h"
 #include "tensor/functions.h"
 #include "tensor/storage.h"
 #include "tensor/substitute.h"
@@ -89,22 +92,19 @@ Tensor as_result(const FlowValue& value) {
   return is_plain ? value.tensor : ops::clone(value.tensor);
 }
 
-Tensors results_of(const LoopFunction& function, RunnableFlow& run, std::span<const FlowValue> values) {
+LoopRun results_of(const LoopFunction& function, RunnableFlow& run, std::span<const FlowValue> values) {
   const FlowResult result = run.run(values);
   if (std::find(function.done.begin(), function.done.end(), result.exit) == function.done.end()) {
     throw OpError(ErrorKind::Capture, "the loop " + function.flow->name + " is left: " +
                                           function.flow->exits[static_cast<std::size_t>(result.exit)].reason);
   }
-  Tensors results;
-  for (const std::size_t i : function.written) results.push_back(values[i].tensor);
-  for (const std::size_t k : function.given) results.push_back(as_result(result.values[k]));
-  return results;
+  LoopRun made{{}, result.iterations};
+  for (const std::size_t i : function.written) made.results.push_back(values[i].tensor);
+  for (const std::size_t k : function.given) made.results.push_back(as_result(result.values[k]));
+  return made;
 }
 
-Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) {
-  const LoopFunction& function = loop(op).function;
-  return results_of(function, *function.run, values_for(function, inputs));
-}
+Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) { return run_once(op, inputs).results; }
 
 // What the tape and transforms see: the ops of the loop, one by one.
 Tensors run_by_steps(const Op& op, Inputs inputs, const Attrs&) {
@@ -119,7 +119,7 @@ Tensors run_by_steps(const Op& op, Inputs inputs, const Attrs&) {
       values[i].tensor = is_written || !inputs[i].is_contiguous() ? ops::clone(inputs[i]) : inputs[i];
     }
   }
-  return results_of(function, *by_steps(function.flow), values);
+  return results_of(function, *by_steps(function.flow), values).results;
 }
 
 // Example by example, since each may take another way through the loop.
@@ -146,6 +146,11 @@ Tensor apart(const Tensor& x) {
 }
 
 }  // namespace
+
+LoopRun run_once(const Op& op, Inputs inputs) {
+  const LoopFunction& function = loop(op).function;
+  return results_of(function, *function.run, values_for(function, inputs));
+}
 
 std::vector<FlowValue> values_for(const LoopFunction& function, Inputs inputs) {
   std::vector<FlowValue> values(inputs.size());
@@ -217,13 +222,49 @@ bool is_same_loop(const Op& a, const Op& b) {
          (x->flow == y->flow || is_same_flow(*x->flow, *y->flow));
 }
 
+namespace {
+
+// The symbols of ints that sizes and places of the flow are written with: rules ask what these are now, and
+// so does the derivative. Those of sizes stand in the head of the flow.
+std::set<std::string> ints_in_sizes(const FlowGraph& flow) {
+  std::set<std::string> symbols;
+  for (const Value& each : flow.values) {
+    collect_symbols(each.type.sizes, symbols);
+    if (each.type.strides) collect_symbols(*each.type.strides, symbols);
+  }
+  for (const FlowBlock& block : flow.blocks) {
+    for (const FlowStep& step : block.steps) {
+      collect_symbols(step.node.attrs, symbols);
+      for (const SizeGuard& guard : step.guards) {
+        collect_symbols(guard.a, symbols);
+        collect_symbols(guard.b, symbols);
+      }
+    }
+  }
+  std::erase_if(symbols, [](const std::string& each) { return !number_of(each); });
+  return symbols;
+}
+
+}  // namespace
+
 std::string loop_text(const Op& op) {
   const LoopFunction* const function = loop_function(op);
   if (function == nullptr) return loop_backward_text(op);
-  return to_string(*function->flow) + fmt::format("{}: done at [{}], writes [{}], gives [{}]\n",
-                                                  function->name, fmt::join(function->done, ", "),
-                                                  fmt::join(function->written, ", "),
-                                                  fmt::join(function->given, ", "));
+  const FlowGraph& flow = *function->flow;
+  std::vector<std::size_t> captured;
+  for (std::size_t i = 0; i < flow.inputs.size(); ++i)
+    if (flow.inputs[i] == Role::Captured) captured.push_back(i);
+  std::string text =
+      to_string(flow) + fmt::format("{}: done at [{}], writes [{}], gives [{}]", function->name,
+                                    fmt::join(function->done, ", "), fmt::join(function->written, ", "),
+                                    fmt::join(function->given, ", "));
+  if (!captured.empty()) text += fmt::format(", captures [{}]", fmt::join(captured, ", "));
+  std::string separator = " with ";
+  for (const std::string& each : ints_in_sizes(flow)) {
+    text += fmt::format("{}{} = {}", separator, each, flow.hints.at(each));
+    separator = ", ";
+  }
+  return text + "\n";
 }
 
 }  // namespace kiln::jit

@@ -25,4 +25,11 @@ struct FlowAsOp {
 // the caller sees to it that none shares memory with one that is written.
 FlowAsOp as_op(std::shared_ptr<const FlowGraph> flow, std::vector<ExitId> done);
 
+// What the op of a loop gives, and how often the loop went round, with the iterations of loops within it.
+struct LoopRun {
+  Tensors results;
+  std::int64_t iterations = 0;
+};
+LoopRun run_once(const Op& loop, Inputs inputs);
+
 }  // namespace kiln::jit

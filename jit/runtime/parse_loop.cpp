@@ -49,6 +49,17 @@ std::vector<bool> chosen(TextReader& reader, std::string_view of, std::size_t co
   return bits;
 }
 
+// What ints are now that sizes of the flow are written with: "with n3 = 5, n12 = 13".
+void read_ints(TextReader& reader, FlowGraph& flow) {
+  if (!reader.take("with")) return;
+  do {
+    const std::string symbol = reader.word("an int of the flow");
+    if (!flow.hints.contains(symbol)) reader.fail("there is no int " + symbol + " in the flow");
+    reader.expect("=");
+    flow.hints[symbol] = reader.integer();
+  } while (reader.take(","));
+}
+
 std::shared_ptr<const Op> read_loop(TextReader& reader, const std::string& name, FlowGraph flow) {
   LoopFunction function;
   function.name = name;
@@ -60,6 +71,13 @@ std::shared_ptr<const Op> read_loop(TextReader& reader, const std::string& name,
   function.written = numbers(reader, "writes");
   reader.expect(",");
   function.given = numbers(reader, "gives");
+  if (reader.take(",")) {
+    for (const std::size_t input : numbers(reader, "captures")) {
+      if (input >= flow.inputs.size()) reader.fail("there is no input " + std::to_string(input));
+      flow.inputs[input] = Role::Captured;
+    }
+  }
+  read_ints(reader, flow);
   const auto beyond = [](const std::vector<std::size_t>& all, std::size_t count) {
     return std::any_of(all.begin(), all.end(), [count](std::size_t each) { return each >= count; });
   };

@@ -67,7 +67,7 @@ class GraphExport {
     const bool is_stored = i < stored_.size() && stored_[i];
     if (is_stored) scope_.initializers.push_back(to_proto(stored_[i], name));
     if (!is_stored || is_written(graph_, i)) model().inputs.push_back(info_of(name, value.type));
-    return {name, value.type.dtype};
+    return {name, dtype_of_parts(value.type.dtype)};
   }
 
   // A result under a name of its own, where it is no value that a node of this graph made.

@@ -7,6 +7,7 @@
 #include "onnx/export/custom.h"
 #include "onnx/export/model_writer.h"
 #include "onnx/export/tensors.h"
+#include "tensor/onnx/rules.h"
 
 namespace kiln::onnx {
 namespace {
@@ -61,6 +62,15 @@ OnnxValues present(const OnnxValues& operands) {
   return result;
 }
 
+// Complex values are pairs of parts (tensor/onnx/complex.cpp), which rows that make and take them know.
+bool moves_pairs(const Op& op, std::span<const TensorType> inputs, std::span<const TensorType> outputs) {
+  const auto holds = [](std::span<const TensorType> types) {
+    return std::ranges::any_of(types, [](const TensorType& each) { return is_complex(each.dtype); });
+  };
+  const bool knows_pairs = op.view_dtype != nullptr || op.identity.kind == Identity::Kind::JoinsParts;
+  return !knows_pairs && (holds(inputs) || holds(outputs));
+}
+
 Tensor number_of(const jit::Number& number) {
   if (const auto* truth = std::get_if<bool>(&number)) return Tensor::number(*truth);
   if (const auto* size = std::get_if<Dim>(&number)) return Tensor::number(size->known());
@@ -111,7 +121,10 @@ OnnxValue Scope::operand(const jit::Operand& operand, const OnnxValues& known) {
 }
 
 OnnxValues Scope::written(const jit::Graph& graph, const jit::Node& node, const OnnxValues& operands) {
-  if (node.is_constant()) return {{constant(node.constant), node.constant.dtype()}};
+  if (node.is_constant()) {
+    const Tensor given = as_pairs(node.constant);
+    return {{constant(given), given.dtype()}};
+  }
   if (const jit::CustomFunction* function = jit::custom_function(*node.op))
     return write_custom(*this, *function, graph, node, operands);
   std::vector<TensorType> inputs, outputs;
@@ -119,8 +132,10 @@ OnnxValues Scope::written(const jit::Graph& graph, const jit::Node& node, const 
   for (const jit::ValueId id : node.outputs)
     outputs.push_back(to_type(graph.values[static_cast<std::size_t>(id)].type));
   const OnnxRule& rule = node.op->onnx;
+  const Attrs attrs = jit::to_attrs(*node.op, node.attrs);
+  if (moves_pairs(*node.op, inputs, outputs))
+    return onnx_rules::moved_in_parts({*node.op, attrs, operands, inputs, outputs, *this});
   if (!rule.expression.empty() || rule.write != nullptr) {
-    const Attrs attrs = jit::to_attrs(*node.op, node.attrs);
     OnnxValues results = write_onnx({*node.op, attrs, operands, inputs, outputs, *this});
     if (!results.empty() || node.outputs.empty()) return results;  // else the opset has no operator for it
   }
@@ -159,7 +174,7 @@ void Scope::write_node(const jit::Graph& graph, const jit::Node& node, const std
   } catch (const OpError& error) {
     model_.problems.push_back({node.place, error.message()});
     for (const jit::ValueId id : node.outputs)
-      results.push_back({"none", graph.values[static_cast<std::size_t>(id)].type.dtype});
+      results.push_back({"none", dtype_of_parts(graph.values[static_cast<std::size_t>(id)].type.dtype)});
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const auto id = static_cast<std::size_t>(node.outputs[i]);

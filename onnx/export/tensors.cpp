@@ -1,5 +1,6 @@
 #include "onnx/export/tensors.h"
 
+#include "tensor/functions.h"
 #include "tensor/host_view.h"
 #include "tensor/onnx/nodes.h"
 
@@ -7,7 +8,12 @@ namespace kiln::onnx {
 
 ElementType element_type(DType dtype) { return static_cast<ElementType>(onnx_code(dtype)); }
 
-TensorProto to_proto(const Tensor& tensor, std::string name) {
+DType dtype_of_parts(DType dtype) { return is_complex(dtype) ? part_of(dtype) : dtype; }
+
+Tensor as_pairs(const Tensor& x) { return is_complex(x.dtype()) ? ops::clone(ops::view_as_real(x)) : x; }
+
+TensorProto to_proto(const Tensor& given, std::string name) {
+  const Tensor tensor = as_pairs(given);
   TensorProto proto;
   proto.name = std::move(name);
   proto.type = element_type(tensor.dtype());
@@ -21,7 +27,7 @@ TensorProto to_proto(const Tensor& tensor, std::string name) {
 TypeProto to_proto(const jit::Type& type) {
   TypeProto proto;
   proto.kind = TypeProto::Kind::Tensor;
-  proto.element = element_type(type.dtype);
+  proto.element = element_type(dtype_of_parts(type.dtype));
   proto.shape.emplace();
   for (const Dim& size : type.sizes) {
     Dimension dimension;
@@ -32,6 +38,7 @@ TypeProto to_proto(const jit::Type& type) {
     }
     proto.shape->push_back(std::move(dimension));
   }
+  if (is_complex(type.dtype)) proto.shape->emplace_back().value = 2;
   return proto;
 }
 

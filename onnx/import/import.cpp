@@ -294,7 +294,11 @@ ModelProto read_model_file(const std::filesystem::path& path) {
   if (!file) throw OpError(ErrorKind::IO, "cannot open '" + path.string() + "'");
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (!file.good() && !file.eof()) throw OpError(ErrorKind::IO, "cannot read '" + path.string() + "'");
-  return read_model(bytes);
+  try {
+    return read_model(bytes);
+  } catch (const OpError& error) {
+    throw OpError(error.kind(), "cannot load '" + path.string() + "': " + error.message());
+  }
 }
 
 }  // namespace kiln::onnx

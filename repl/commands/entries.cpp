@@ -10,15 +10,12 @@
 #include "repl/terminal.h"
 #include "repl/units.h"
 #include "repl/written_call.h"
+#include "tensor/how_many.h"
 
 namespace kiln::repl {
 namespace {
 
 using interp::Value;
-
-std::string plural(std::int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string code_text(std::int64_t bytes) {
   return bytes == 0 ? "" : fmt::format(", {} of code", bytes_text(static_cast<std::size_t>(bytes)));
@@ -66,8 +63,8 @@ Value function_or_top_level(Session& session, std::string_view command, std::str
 
 void write_flows(Session& session, const std::vector<interp::FlowInfo>& flows) {
   for (const interp::FlowInfo& each : flows) {
-    write_place(session, fmt::format("loop  {}  {}: {}, {}", each.place, each.form, plural(each.runs, "run"),
-                                     plural(each.trips, "trip")) +
+    write_place(session, fmt::format("loop  {}  {}: {}, {}", each.place, each.form,
+                                     how_many(each.runs, "run"), how_many(each.trips, "trip")) +
                              code_text(each.code_bytes));
     write_guards(session, each.guards);
   }
@@ -81,8 +78,8 @@ void entries(Session& session, std::string_view text) {
   const auto compiled =
       flows.empty() ? entries_or_word(session, text, f) : interp::entries_of(session.interpreter(), f);
   for (const interp::EntryInfo& entry : compiled) {
-    write_place(session, fmt::format("{}  {}  {}, {}", ++number, entry.place, plural(entry.hits, "hit"),
-                                     plural(static_cast<std::int64_t>(entry.graph.nodes.size()), "node")) +
+    write_place(session, fmt::format("{}  {}  {}, {}", ++number, entry.place, how_many(entry.hits, "hit"),
+                                     how_many(static_cast<std::int64_t>(entry.graph.nodes.size()), "node")) +
                              code_text(entry.code_bytes));
     write_guards(session, entry.guards);
   }
@@ -126,7 +123,7 @@ void hot(Session& session, std::string_view text) {
   for (const interp::HotFunction& each : found) width = std::max(width, each.name.size());
   for (const interp::HotFunction& each : found) {
     session.write(fmt::format("{:<{}}  {:>10}  {}{}\n", each.name, width,
-                              plural(each.calls, each.is_loop ? "trip" : "call"), each.outcome,
+                              how_many(each.calls, each.is_loop ? "trip" : "call"), each.outcome,
                               code_text(each.code_bytes)));
     session.write(paint(fmt::format("{:<{}}  {}", "", width, each.place), style::kFaint, session.color()) +
                   "\n");

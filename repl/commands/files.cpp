@@ -16,6 +16,7 @@
 #include "repl/documentation.h"
 #include "repl/work_note.h"
 #include "repl/write_text.h"
+#include "tensor/how_many.h"
 
 extern char** environ;
 
@@ -59,7 +60,8 @@ void save(Session& session, std::string_view argument) {
   if (argument.empty()) usage_error(*find_command("save"), "name a file to write");
   const std::string path = path_of(argument);
   write_text(path, session.script());
-  session.write(fmt::format("wrote {} entries to {}\n", session.entries().size(), path));
+  session.write(
+      fmt::format("wrote {} to {}\n", how_many(session.entries().size(), "entry", "entries"), path));
 }
 
 std::string editor() {

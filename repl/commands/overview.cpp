@@ -13,6 +13,7 @@
 #include "repl/terminal.h"
 #include "repl/units.h"
 #include "repl/written_call.h"
+#include "tensor/how_many.h"
 #include "tensor/interrupt.h"
 
 namespace kiln::repl {
@@ -31,8 +32,6 @@ std::string heading(Session& session, std::string_view stage, const std::string&
          (about.empty() ? "" : paint("  " + about, style::kFaint, session.color())) + "\n";
 }
 
-std::string counted_ops(std::size_t count) { return fmt::format("{} op{}", count, count == 1 ? "" : "s"); }
-
 // The stage with its heading; of a graph that is as the one before only that.
 std::string stage_section(Session& session, const StageRow& row, const Value& stage, const Value& before,
                           double seconds) {
@@ -41,13 +40,13 @@ std::string stage_section(Session& session, const StageRow& row, const Value& st
   if (stage.is(Tag::Graph)) {
     const jit::Graph& graph = interp::graph_of(stage);
     const bool same = before.is(Tag::Graph) && interp::graph_of(before).nodes == graph.nodes;
-    return heading(session, row.name, counted_ops(graph.nodes.size()) + time) +
+    return heading(session, row.name, how_many(graph.nodes.size(), "op") + time) +
            (same ? "the same nodes\n" : graph_view(session, graph));
   }
   const std::string text = session.interpreter().str(stage);
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   const bool is_long = lines > kMostLines;
-  return heading(session, row.name, fmt::format("{} lines{}", lines, time)) +
+  return heading(session, row.name, how_many(lines, "line") + time) +
          (is_long ? fmt::format("`:{}` shows them\n", row.name) : code_view(session, text));
 }
 
@@ -75,8 +74,8 @@ void show_stages(Session& session, const interp::CapturedGraph& captured, jit::R
 
 std::string what_it_is(const StageSummary& stage) {
   if (stage.made.is_none()) return stage.missing;
-  if (!stage.made.is(Tag::Graph)) return fmt::format("{} line{}", stage.lines, stage.lines == 1 ? "" : "s");
-  std::string text = counted_ops(stage.ops);
+  if (!stage.made.is(Tag::Graph)) return how_many(stage.lines, "line");
+  std::string text = how_many(stage.ops, "op");
   if (stage.kernels > 0)
     text += fmt::format(", {} of them kernel{}", stage.kernels, stage.kernels == 1 ? "" : "s");
   if (stage.saved > 0) text += fmt::format(", {} saved", stage.saved);

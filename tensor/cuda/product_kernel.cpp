@@ -138,7 +138,8 @@ Tensor lay_out(MatrixOperand& operand, const Tensor& x, const IntDims& batch) {
   return copy;
 }
 
-ProductJob product_job(const ProductOperands& operands, const Tensor& x, const Tensor& y, const Tensor& result) {
+ProductJob product_job(const ProductOperands& operands, const Tensor& x, const Tensor& y,
+                       const Tensor& result) {
   ProductJob job{};
   job.products = count_elements(operands.batch);
   job.rows = operands.rows(), job.columns = operands.columns(), job.depth = operands.depth();
@@ -170,7 +171,8 @@ void multiply_in_order(const Tensor& result, const Tensor& x, const Tensor& y) {
   const bool fits = batch_axes(operands).fits();
   const Tensor left = fits ? x : lay_out(operands.left, x, operands.batch);
   const Tensor right = fits ? y : lay_out(operands.right, y, operands.batch);
-  Multiplication of{Context::of(result.device()), result, sums.order, product_job(operands, left, right, result)};
+  Multiplication of{Context::of(result.device()), result, sums.order,
+                    product_job(operands, left, right, result)};
   of.job.parts = std::max<std::int64_t>(1, sums.parts);
   if (sums.order != ProductOrder::Lanes) return multiply_matrices(of);
   if (of.job.columns != 1) turn(of.job);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tensor/functions.h"
+#include "tensor/how_many.h"
 #include "tensor/onnx/rules.h"
 
 namespace kiln::onnx_rules {
@@ -16,9 +17,8 @@ Tensor scaled(const Tensor& x, const Attrs& attrs) {
 void need_rows(const Tensor& x, const Attrs& attrs, std::string_view name) {
   const Dim rows = attrs.get<Dim>(name);
   if (rows == x.size(0)) return;
-  throw OpError(ErrorKind::Value,
-                fmt::format("{}: in a model it is that of one rank, which has {} rows, not {}",
-                            attrs.op()->name(), x.size(0), rows));
+  throw OpError(ErrorKind::Value, fmt::format("{}: in a model it is that of one rank, which has {}, not {}",
+                                              attrs.op()->name(), how_many(x.size(0), "row"), rows));
 }
 
 }  // namespace

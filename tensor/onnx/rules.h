@@ -27,6 +27,15 @@ Tensors atan2(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors hypot(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors copysign(const Op& op, Inputs inputs, const Attrs& attrs);
 
+// ---- tensor/onnx/complex.cpp: complex values are pairs of parts in one more dimension ----
+OnnxValues joined_parts(const OnnxApplication& app);    // complex
+OnnxValues real_part(const OnnxApplication& app);       // real
+OnnxValues imaginary_part(const OnnxApplication& app);  // imag
+OnnxValues pairs(const OnnxApplication& app);           // view_as_real, view_as_complex
+// Any other row on complex operands: what moves elements does so with the parts one by one. Throws OpError
+// (Capture) for one that does not.
+OnnxValues moved_in_parts(const OnnxApplication& app);
+
 // ---- tensor/onnx/create.cpp ----
 OnnxValues zeros(const OnnxApplication& app);  // also of what has no elements yet, and of `zero`
 OnnxValues ones(const OnnxApplication& app);

@@ -87,20 +87,25 @@ Op linear_row(std::string_view signature, std::string_view documentation, std::s
           .jvp = rules::jvp_linear,
           .batch = ops::batch_images,
           .lowering = Lowering::Library,
-          .onnx = onnx};
+          .onnx = onnx,
+          .complex = ComplexRule::PartByPart};
+}
+Op of_lines(std::string_view signature, std::string_view documentation, std::string_view example) {
+  Op row = ops::composite_row(signature, documentation, example, infer_line, average_line);
+  row.complex = ComplexRule::PartByPart;
+  return row;
 }
 
 void add_lines(OpTable& table) {
-  table.add(ops::composite_row(
+  table.add(of_lines(
       "avg_pool1d(x: tensor, kernel_size: dims, stride: dims? = none, padding: dims = 0, ceil_mode: bool = "
       "false, count_include_pad: bool = true)",
       "`avg_pool2d` of lines: x is [n, channels, length] or [channels, length].",
-      ">>> avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[2.0, 1.0]]", infer_line, average_line));
-  table.add(ops::composite_row("adaptive_avg_pool1d(x: tensor, output_size: dims)",
-                               "`adaptive_avg_pool2d` of lines: x is [n, channels, length] or [channels, "
-                               "length].",
-                               ">>> adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0]]), 1).tolist()\n[[2.0]]",
-                               infer_line, average_line));
+      ">>> avg_pool1d(tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n[[2.0, 1.0]]"));
+  table.add(of_lines("adaptive_avg_pool1d(x: tensor, output_size: dims)",
+                     "`adaptive_avg_pool2d` of lines: x is [n, channels, length] or [channels, "
+                     "length].",
+                     ">>> adaptive_avg_pool1d(tensor([[1.0, 3.0, 2.0]]), 1).tolist()\n[[2.0]]"));
 }
 
 }  // namespace

@@ -12,8 +12,6 @@ namespace {
 
 using rules::apply_one;
 
-constexpr std::string_view kNoOnnx = "ONNX has no complex tensors";
-
 [[noreturn]] void refuse(std::string_view op, std::string_view what, DType dtype, std::string_view help) {
   throw OpError(ErrorKind::DType, fmt::format("{}: expects {}, got {}", op, what, name(dtype)), {0},
                 std::string(help));
@@ -71,11 +69,11 @@ Tensors complex_batch(const BatchArgs& args) {
 
 // ---- real, imag, view_as_real, view_as_complex ----
 
+DType dtype_of_real(DType input, const Attrs&) { return is_complex(input) ? part_of(input) : input; }
 DType dtype_of_part(DType input, const Attrs& attrs) {
   if (is_complex(input)) return part_of(input);
   refuse(attrs.op()->name(), "a complex tensor", input,
-         attrs.op()->name() == "imag" ? "a tensor of real numbers has no imaginary parts"
-                                      : "a tensor of real numbers has no other parts");
+         "a tensor of real numbers has no imaginary parts: `zeros_like(x)` is as large");
 }
 DType dtype_of_pairs(DType input, const Attrs&) {
   if (input == DType::F32 || input == DType::F64) return complex_of(input);
@@ -138,7 +136,7 @@ std::vector<TensorType> infer_part(std::span<const TensorType> inputs, const Att
 }
 
 Tensor real_undo(const Tensor& base, const Tensor& updated, const Attrs&, int) {
-  return ops::complex(updated, ops::imag(base));
+  return is_complex(base.dtype()) ? ops::complex(updated, ops::imag(base)) : updated;
 }
 Tensor imag_undo(const Tensor& base, const Tensor& updated, const Attrs&, int) {
   return ops::complex(ops::real(base), updated);
@@ -150,7 +148,10 @@ Tensor joined_undo(const Tensor&, const Tensor& updated, const Attrs&, int) {
   return ops::view_as_real(updated);
 }
 
-Tensors real_vjp(const VjpArgs& args) { return {ops::complex(args.grads[0], Tensor::number(0.0))}; }
+Tensors real_vjp(const VjpArgs& args) {
+  if (!is_complex(args.input_types[0].dtype)) return {args.grads[0]};
+  return {ops::complex(args.grads[0], Tensor::number(0.0))};
+}
 Tensors imag_vjp(const VjpArgs& args) { return {ops::complex(Tensor::number(0.0), args.grads[0])}; }
 Tensors pairs_vjp(const VjpArgs& args) { return {pairs_undo({}, args.grads[0], args.attrs, 0)}; }
 Tensors joined_vjp(const VjpArgs& args) { return {ops::view_as_real(args.grads[0])}; }
@@ -175,21 +176,26 @@ Op part_view(std::string_view signature, std::string_view documentation, std::st
           .batch = rules::batch_through,
           .lowering = Lowering::View,
           .traits = kCheapToRecompute,
-          .onnx = OnnxRule::none(kNoOnnx),
+          .onnx = onnx_rules::pairs,
           .complex = ComplexRule::Moves};
 }
 
 void add_views(OpTable& table) {
   Op real =
-      part_view("real(z: tensor)", "A view of the real parts: what is written into it is written into z.",
+      part_view("real(z: tensor)",
+                "A view of the real parts: what is written into it is written into z. Of real numbers they "
+                "themselves.",
                 ">>> real(complex(tensor([1.0, 2.0]), tensor([3.0, 4.0]))).tolist()\n[1.0, 2.0]", real_layout,
                 infer_part<real_layout>, real_undo, real_vjp);
+  real.view_dtype = dtype_of_real;
+  real.onnx = onnx_rules::real_part;
   real.identity = {.kind = Identity::Kind::TakesPart, .part = 0};
   table.add(std::move(real));
   Op imaginary = part_view("imag(z: tensor)",
                            "A view of the imaginary parts: what is written into it is written into z.",
                            ">>> imag(complex(tensor([1.0, 2.0]), tensor([3.0, 4.0]))).tolist()\n[3.0, 4.0]",
                            imag_layout, infer_part<imag_layout>, imag_undo, imag_vjp);
+  imaginary.onnx = onnx_rules::imaginary_part;
   imaginary.identity = {.kind = Identity::Kind::TakesPart, .part = 1};
   table.add(std::move(imaginary));
   Op pairs = part_view(
@@ -268,7 +274,7 @@ void add_complex_ops(OpTable& table) {
              .lowering = Lowering::Library,
              .identity = {.kind = Identity::Kind::JoinsParts},
              .traits = kCheapToRecompute,
-             .onnx = OnnxRule::none(kNoOnnx),
+             .onnx = onnx_rules::joined_parts,
              .complex = ComplexRule::Moves});
   add_views(table);
   table.add(composite("conj(z: tensor)",

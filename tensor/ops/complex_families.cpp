@@ -3,6 +3,7 @@
 
 #include "tensor/ops/complex_parts.h"
 #include "tensor/ops/complex_rules.h"
+#include "tensor/ops/convolution.h"
 #include "tensor/ops/rules.h"
 
 namespace kiln::complex_rules {
@@ -77,7 +78,7 @@ Tensors multilinear(const Op& op, Inputs inputs, const Attrs& attrs) {
   SmallVector<std::size_t, 4> complex;
   SmallVector<Tensor, 4> chosen;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    parts.push_back(parts_of(inputs[i], type));
+    parts.push_back(inputs[i] ? parts_of(inputs[i], type) : Parts{});
     if (!parts.back().is_real()) complex.push_back(i);
     chosen.push_back(parts.back().real);
   }
@@ -95,6 +96,22 @@ Tensors multilinear(const Op& op, Inputs inputs, const Attrs& attrs) {
     sum = plus(sum, term, imaginary % 4 >= 2);
   }
   return {joined(total)};
+}
+
+Tensors convolution(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Tensor factors[] = {inputs[0], inputs[1], Tensor()};
+  const Tensor products = multilinear(op, factors, attrs)[0];
+  return {inputs[2] ? products + ops::along_channels(inputs[2], products.rank()) : products};
+}
+
+Tensors composed(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const DType dtype = complex_result(inputs);
+  SmallVector<TensorType, 4> types;
+  for (const Tensor& each : inputs)
+    types.push_back(each ? rules::with_dtype(each.type(), dtype)
+                         : TensorType{DType::Bool, Device{}, {}, true});
+  op.infer({types.data(), types.size()}, attrs);
+  return op.decompose(op, inputs, attrs);
 }
 
 Tensors linear(const Op&, Inputs inputs, const Attrs&) {

@@ -67,6 +67,9 @@ Tensors silu(const Op& op, Inputs inputs, const Attrs& attrs);
 // Ops that are linear in each operand, as products are: over all choices of parts.
 Tensors multilinear(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors linear(const Op& op, Inputs inputs, const Attrs& attrs);
+Tensors convolution(const Op& op, Inputs inputs, const Attrs& attrs);
+// The op's own body over operands as they are, of which real ones have no imaginary parts to be multiplied.
+Tensors composed(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors prod(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors cumprod(const Op& op, Inputs inputs, const Attrs& attrs);
 Tensors var(const Op& op, Inputs inputs, const Attrs& attrs);

@@ -1,5 +1,6 @@
 // Owns conv1d, conv2d and the transposed ones: PyTorch's arguments, over the primitives of convolution.cpp.
 #include "tensor/onnx/rules.h"
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/convolution.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/reduce.h"
@@ -173,6 +174,7 @@ Op convolution_row(std::string_view signature, std::string_view documentation, s
                    InferFn infer, BodyFn body) {
   Op row = ops::composite_row(signature, documentation, example, infer, body);
   row.traits = kLowPrecision;
+  row.complex = complex_rules::composed;
   return row;
 }
 

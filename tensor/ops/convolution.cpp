@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "tensor/ops/complex_rules.h"
 #include "tensor/ops/conv_rules.h"
 #include "tensor/ops/reduced.h"
 #include "tensor/ops/rules.h"
@@ -58,7 +59,8 @@ Op primitive(std::string_view signature, std::string_view documentation, std::st
          .example = example,
          .saves = saves_input(0) | saves_input(1),
          .saves_by_input = {saves_input(1), saves_input(0), kSavesNothing},
-         .lowering = Lowering::Library};
+         .lowering = Lowering::Library,
+         .complex = complex_rules::multilinear};
   return row;
 }
 
@@ -82,6 +84,7 @@ void add_convolution_ops(OpTable& table) {
   forward.batch = rules::convolution_batch;
   forward.onnx = onnx_rules::convolution;
   forward.traits = kLowPrecision;
+  forward.complex = complex_rules::convolution;
   table.add(std::move(forward));
   Op input = primitive(
       "convolution_input(y: tensor, weight: tensor, sizes: dims, stride: dims = 1, padding: dims = 0, "

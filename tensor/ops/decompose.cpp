@@ -1,6 +1,7 @@
 // QR, singular value and eigenvalue decompositions.
 #include <fmt/format.h>
 
+#include "tensor/how_many.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/decompose.h"
 #include "tensor/ops/linalg.h"
@@ -25,7 +26,7 @@ using rules::apply_one;
 
 std::vector<TensorType> infer_matrices(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_matrices(inputs[0], attrs);
-  need_real(inputs[0], attrs);
+  need_field(inputs[0], attrs);
   return {inputs[0]};
 }
 // `x` with other sizes after those of the batch.
@@ -68,14 +69,18 @@ void need_derivative(const Attrs& attrs, Dim rows, Dim columns) {
                   help);
   if (mode == QrMode::Complete && rows > columns)
     throw OpError(ErrorKind::Autograd,
-                  fmt::format("qr: with mode=\"complete\" and {} rows but {} columns there is no derivative: "
-                              "the last {} columns of Q are an arbitrary basis",
-                              rows, columns, rows - columns),
+                  fmt::format("qr: with mode=\"complete\" and {} but {} there is no derivative: "
+                              "beyond the first {} the columns of Q are an arbitrary basis",
+                              how_many(rows, "row"), how_many(columns, "column"), columns),
                   {0}, help);
 }
 
-// x made symmetric from its lower triangle.
-Tensor lower_mirrored(const Tensor& x) { return ops::tril(x) + t(ops::tril(x, -1)); }
+// x made symmetric from its lower triangle. Of complex matrices r has a real diagonal.
+Tensor lower_mirrored(const Tensor& x) {
+  const Tensor below = ops::tril(x, -1);
+  if (!is_complex(x.dtype())) return ops::tril(x) + t(below);
+  return below + t(below) + diagonal_matrix(real_part(diagonal(x)));
+}
 
 Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& gq, const Tensor& gr) {
   const Tensor middle = ops::matmul(r, t(gr)) - ops::matmul(t(gq), q);
@@ -103,7 +108,8 @@ Tensors qr_vjp(const VjpArgs& args) {
 Tensors tall_qr_change(const Tensor& q, const Tensor& r, const Tensor& change) {
   const Tensor right = ops::solve_triangular(r, change, true, false);  // change inv(r)
   const Tensor turned = ops::matmul(t(q), right);
-  const Tensor upper = turned - antisymmetric_twice(ops::tril(turned, -1));
+  Tensor upper = turned - antisymmetric_twice(ops::tril(turned, -1));
+  if (is_complex(change.dtype())) upper = upper - diagonal_matrix(times_i(ops::imag(diagonal(turned))));
   return {right - ops::matmul(q, upper), ops::matmul(upper, r)};
 }
 Tensors qr_jvp(const JvpArgs& args) {
@@ -133,7 +139,7 @@ Tensors qr_batch(const BatchArgs& args) {
 std::vector<TensorType> thin_svd_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_matrices(inputs, attrs)[0];
   const Dim k = min(row_count(x), column_count(x));
-  return {with_last(x, {row_count(x), k}), with_last(x, {k}), with_last(x, {k, column_count(x)})};
+  return {with_last(x, {row_count(x), k}), real_type(with_last(x, {k})), with_last(x, {k, column_count(x)})};
 }
 
 // Row i, column j: x[j] - x[i]; ones on the diagonal, where nothing is divided.
@@ -142,16 +148,36 @@ Tensor gaps(const Tensor& x) { return row(x) - column(x) + diagonal_matrix(ops::
 Tensor square_gaps(const Tensor& s) {
   return (row(s) - column(s)) * (row(s) + column(s)) + diagonal_matrix(ops::ones_like(s));
 }
+Tensor off_diagonal(const Tensor& x) { return x - diagonal_matrix(diagonal(x)); }
+// Twice the antisymmetric part, which turns columns into one another.
+Tensor mixing(const Tensor& x) {
+  const Tensor twice = antisymmetric_twice(x);
+  return is_complex(x.dtype()) ? off_diagonal(twice) : twice;
+}
 // x without what lies in the columns of the orthonormal q.
 Tensor outside(const Tensor& x, const Tensor& q) { return x - mm(q, t(q), x); }
 
+// The imaginary parts on the diagonal: by what columns turn in the plane of complex numbers.
+Tensor turns(const Tensor& x) { return ops::imag(diagonal(x)); }
+
+// A column of complex u and its row of vh may turn against one another, and u is settled. What is on the
+// diagonal of u.t() du and of vh dv is then that: u stands still, v turns as vh.t() da u asks, and both are
+// turned back.
+Tensor phases_of_svd(const Tensor& u, const Tensor& s, const Tensor& vh, Tensor& gu, const Tensor& gvh) {
+  const Tensor of_v = turns(ops::matmul(vh, t(gvh)));
+  gu = gu + gradient_of_phase(row(turns(ops::matmul(t(u), gu)) + of_v), u);
+  return diagonal_matrix(times_i(-divide_or_zero(of_v, s)));
+}
+
 Tensors thin_svd_vjp(const VjpArgs& args) {
   const Tensor &u = args.outputs[0], &s = args.outputs[1], &vh = args.outputs[2];
-  const Tensor &gu = args.grads[0], &gs = args.grads[1], &gvh = args.grads[2];
+  const Tensor &gs = args.grads[1], &gvh = args.grads[2];
+  Tensor gu = args.grads[0], on_diagonal = diagonal_matrix(gs);
+  if (is_complex(u.dtype())) on_diagonal = on_diagonal + phases_of_svd(u, s, vh, gu, gvh);
   const Tensor gaps = square_gaps(s);
-  const Tensor from_u = divide_or_zero(antisymmetric_twice(ops::matmul(t(u), gu)), gaps) * row(s);
-  const Tensor from_v = divide_or_zero(antisymmetric_twice(ops::matmul(vh, t(gvh))), gaps) * column(s);
-  Tensor grad = mm(u, from_u + from_v + diagonal_matrix(gs), vh);
+  const Tensor from_u = divide_or_zero(mixing(ops::matmul(t(u), gu)), gaps) * row(s);
+  const Tensor from_v = divide_or_zero(mixing(ops::matmul(vh, t(gvh))), gaps) * column(s);
+  Tensor grad = mm(u, from_u + from_v + on_diagonal, vh);
   const Dim k = s.size(s.rank() - 1);
   if (linalg::rows_of(u) > k) grad = grad + ops::matmul(divide_or_zero(outside(gu, u), row(s)), vh);
   if (linalg::columns_of(vh) > k)
@@ -166,13 +192,18 @@ Tensors thin_svd_jvp(const JvpArgs& args) {
   const Tensor gaps = square_gaps(s);
   const Tensor right = turned * row(s);
   const Tensor left = column(s) * turned;
-  const auto off_diagonal = [](const Tensor& x) { return x - diagonal_matrix(diagonal(x)); };
   Tensor du = ops::matmul(u, divide_or_zero(off_diagonal(right + t(right)), gaps));
   Tensor dv = ops::matmul(t(vh), divide_or_zero(off_diagonal(left + t(left)), gaps));
   const Dim k = s.size(s.rank() - 1);
   if (linalg::rows_of(u) > k) du = du + divide_or_zero(outside(ops::matmul(change, t(vh)), u), row(s));
   if (linalg::columns_of(vh) > k) dv = dv + divide_or_zero(outside(ops::matmul(t(change), u), t(vh)), row(s));
-  return {du, diagonal(turned), t(dv)};
+  if (is_complex(u.dtype())) {
+    dv = dv - t(vh) * times_i(row(divide_or_zero(turns(turned), s)));
+    const Tensor phase = times_i(phase_of_change(du, u));
+    du = du - u * phase;
+    dv = dv - t(vh) * phase;
+  }
+  return {du, real_part(diagonal(turned)), t(dv)};
 }
 
 std::vector<TensorType> svdvals_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -184,7 +215,7 @@ Tensors svdvals_vjp(const VjpArgs& args) {
 }
 Tensors svdvals_jvp(const JvpArgs& args) {
   const Tensors usv = ops::thin_svd(args.inputs[0]);
-  return {diagonal(mm(t(usv[0]), args.tangents[0], t(usv[2])))};
+  return {real_part(diagonal(mm(t(usv[0]), args.tangents[0], t(usv[2]))))};
 }
 
 std::vector<TensorType> svd_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -235,24 +266,27 @@ Tensors complement_jvp(const JvpArgs&) { refuse_complement(); }
 std::vector<TensorType> eigh_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_square(inputs, attrs)[0];
   reads_upper(attrs);
-  return {with_last(x, {column_count(x)}), x};
+  return {real_type(with_last(x, {column_count(x)})), x};
 }
 std::vector<TensorType> eigvalsh_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   return {eigh_infer(inputs, attrs)[0]};
 }
 Tensors eigh_vjp(const VjpArgs& args) {
   const Tensor &values = args.outputs[0], &vectors = args.outputs[1];
+  Tensor g = args.grads[1];
+  if (is_complex(g.dtype())) g = g + gradient_of_phase(row(turns(ops::matmul(t(vectors), g))), vectors);
   // Only the antisymmetric part turns the vectors.
-  const Tensor turn = antisymmetric_twice(ops::matmul(t(vectors), args.grads[1])) * 0.5;
+  const Tensor turn = mixing(ops::matmul(t(vectors), g)) * 0.5;
   const Tensor middle = divide_or_zero(turn, gaps(values)) + diagonal_matrix(args.grads[0]);
   return {mm(vectors, middle, t(vectors))};
 }
 Tensors eigh_jvp(const JvpArgs& args) {
   const Tensor &values = args.outputs[0], &vectors = args.outputs[1];
   const Tensor turned = mm(t(vectors), symmetric(args.tangents[0]), vectors);
-  const Tensor on_diagonal = diagonal(turned);
-  const Tensor turn = divide_or_zero(turned - diagonal_matrix(on_diagonal), gaps(values));
-  return {on_diagonal, ops::matmul(vectors, turn)};
+  const Tensor turn = divide_or_zero(off_diagonal(turned), gaps(values));
+  Tensor change = ops::matmul(vectors, turn);
+  if (is_complex(change.dtype())) change = change - vectors * times_i(phase_of_change(change, vectors));
+  return {real_part(diagonal(turned)), change};
 }
 Tensor vectors_of(const Tensor& x, const Attrs& attrs) {
   return apply(op_named("eigh"), std::span(&x, 1), {attrs.at("UPLO")})[1];
@@ -263,7 +297,7 @@ Tensors eigvalsh_vjp(const VjpArgs& args) {
 }
 Tensors eigvalsh_jvp(const JvpArgs& args) {
   const Tensor vectors = vectors_of(args.inputs[0], args.attrs);
-  return {diagonal(mm(t(vectors), symmetric(args.tangents[0]), vectors))};
+  return {real_part(diagonal(mm(t(vectors), symmetric(args.tangents[0]), vectors)))};
 }
 
 Op decomposition(std::string_view signature, std::string_view documentation, std::string_view example,
@@ -274,7 +308,8 @@ Op decomposition(std::string_view signature, std::string_view documentation, std
           .example = example,
           .infer = infer,
           .batch = rules::batch_through,
-          .lowering = Lowering::Library};
+          .lowering = Lowering::Library,
+          .complex = ComplexRule::Computes};
 }
 
 void add_qr(OpTable& table) {

@@ -50,7 +50,7 @@ std::vector<TensorType> det_infer(std::span<const TensorType> inputs, const Attr
 // ---- det: its derivative is the matrix of cofactors, which singular matrices have too ----
 
 Tensors det_vjp(const VjpArgs& args) {
-  return {column(column(args.grads[0])) * ops::cofactor(args.inputs[0])};
+  return {column(column(args.grads[0])) * ops::conj(ops::cofactor(args.inputs[0]))};
 }
 Tensors det_jvp(const JvpArgs& args) {
   const int rank = args.inputs[0].rank();
@@ -59,11 +59,15 @@ Tensors det_jvp(const JvpArgs& args) {
 
 // ---- cofactor ----
 // With a = u diag(s) vh: det(a) = det(u vh) prod(s), so the cofactors are det(u vh) u diag(p) vh, p being the
-// products of all s but one. They change by da as those of diag(s) do by u.t() da v (M. Giles, "Collected
-// matrix derivative results", 2008, gives the case of an inverse).
+// products of all s but one, with conjugate u and vh where they are complex. They change by da as those of
+// diag(s) do by u.t() da v (M. Giles, "Collected matrix derivative results", 2008, gives the case of an
+// inverse).
 
 struct Spectrum {
   Tensor u, s, vh, sign;
+
+  // What cofactors are of those of diag(s).
+  Tensor cofactors(const Tensor& x) const { return sign * mm(ops::conj(u), x, ops::conj(vh)); }
 };
 Spectrum spectrum_of(const Tensor& a) {
   const Tensors usv = ops::thin_svd(a);
@@ -74,7 +78,7 @@ Spectrum spectrum_of(const Tensor& a) {
 Tensors cofactor_body(const Op&, Inputs inputs, const Attrs&) {
   if (inputs[0].numel() == 0) return {ops::zeros_like(inputs[0])};
   const auto [u, s, vh, sign] = spectrum_of(inputs[0]);
-  return {sign * ops::matmul(u * row(products_without_one(s)), vh)};
+  return {sign * ops::matmul(ops::conj(u) * row(products_without_one(s)), ops::conj(vh))};
 }
 
 // ---- cofactor_change ----
@@ -96,10 +100,10 @@ Tensor weighted_by_diagonal(const Tensor& y, const Tensor& x) {
 Tensors cofactor_change_body(const Op&, Inputs inputs, const Attrs&) {
   const Tensor& a = inputs[0];
   if (a.numel() == 0) return {ops::zeros_like(a)};
-  const auto [u, s, vh, sign] = spectrum_of(a);
-  const Tensor x = mm(t(u), inputs[1], t(vh));
-  const Tensor pairs = products_without_two(s);
-  return {sign * mm(u, diagonal_matrix(weighted_by_diagonal(pairs, x)) - pairs * t(x), vh)};
+  const Spectrum of = spectrum_of(a);
+  const Tensor x = mm(t(of.u), inputs[1], t(of.vh));
+  const Tensor pairs = products_without_two(of.s);
+  return {of.cofactors(diagonal_matrix(weighted_by_diagonal(pairs, x)) - pairs * turned(x))};
 }
 
 // With p(i, j, k) the products without three: of the determinant of diag(s) the terms x[i, i] y[j, j] z[k,
@@ -107,9 +111,9 @@ Tensors cofactor_change_body(const Op&, Inputs inputs, const Attrs&) {
 // z.
 Tensor second_change(const Tensor& a, const Tensor& first, const Tensor& second) {
   if (a.numel() == 0) return ops::zeros_like(a);
-  const auto [u, s, vh, sign] = spectrum_of(a);
-  const Tensor x = mm(t(u), first, t(vh)), y = mm(t(u), second, t(vh));
-  const Tensor p = products_without_three(s);
+  const Spectrum of = spectrum_of(a);
+  const Tensor x = mm(t(of.u), first, t(of.vh)), y = mm(t(of.u), second, t(of.vh));
+  const Tensor p = products_without_three(of.s);
   const int last = p.rank() - 1;
   const auto by_diagonal = [&](const Tensor& m) {  // sum over j of p(i, j, k) m[j, j]: symmetric in i and k
     return ops::sum(p * ops::unsqueeze(row(diagonal(m)), last - 2), Dims{last});
@@ -117,13 +121,15 @@ Tensor second_change(const Tensor& a, const Tensor& first, const Tensor& second)
   const auto around = [&](const Tensor& m, const Tensor& n) {  // sum over j of p(i, j, k) m[i, j] n[j, k]
     return ops::sum(p * ops::unsqueeze(m, last) * ops::unsqueeze(n, last - 2), Dims{last - 1});
   };
-  const Tensor across = ops::sum(p * ops::unsqueeze(x * t(y), last), Dims{last - 2, last - 1});
+  const Tensor across = ops::sum(p * ops::unsqueeze(x * turned(y), last), Dims{last - 2, last - 1});
   const Tensor on_diagonal = weighted_by_diagonal(by_diagonal(x), y) - across;
   const Tensor apart = around(x, y) + around(y, x) - x * by_diagonal(y) - y * by_diagonal(x);
-  return sign * mm(u, diagonal_matrix(on_diagonal) + t(apart), vh);
+  return of.cofactors(diagonal_matrix(on_diagonal) + turned(apart));
 }
 
-Tensors cofactor_vjp(const VjpArgs& args) { return {changed_cofactors(args.inputs[0], args.grads[0])}; }
+Tensors cofactor_vjp(const VjpArgs& args) {
+  return {ops::conj(changed_cofactors(args.inputs[0], ops::conj(args.grads[0])))};
+}
 Tensors cofactor_jvp(const JvpArgs& args) { return {changed_cofactors(args.inputs[0], args.tangents[0])}; }
 
 std::vector<TensorType> cofactor_change_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -139,9 +145,9 @@ Tensors cofactor_change_batch(const BatchArgs& args) {
   return kiln::bind(args.op, inputs, args.attrs);
 }
 Tensors cofactor_change_vjp(const VjpArgs& args) {
-  const Tensor &a = args.inputs[0], &change = args.inputs[1], &g = args.grads[0];
-  return {args.needs[0] ? second_change(a, change, g) : Tensor(),
-          args.needs[1] ? changed_cofactors(a, g) : Tensor()};
+  const Tensor &a = args.inputs[0], &change = args.inputs[1], g = ops::conj(args.grads[0]);
+  return {args.needs[0] ? ops::conj(second_change(a, change, g)) : Tensor(),
+          args.needs[1] ? ops::conj(changed_cofactors(a, g)) : Tensor()};
 }
 Tensors cofactor_change_jvp(const JvpArgs& args) {
   const Tensor &a = args.inputs[0], &change = args.inputs[1];
@@ -158,18 +164,26 @@ Tensors cofactor_change_jvp(const JvpArgs& args) {
 
 std::vector<TensorType> slogdet_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType type = det_infer(inputs, attrs)[0];
-  return {type, type};
+  return {type, real_type(type)};
 }
+// With c the trace of inv(a) da the logarithm changes by the real part of c, and a sign that is a complex
+// number by i times itself times the imaginary part.
 Tensors slogdet_vjp(const VjpArgs& args) {
-  return {column(column(args.grads[1])) * t(ops::inv(args.inputs[0]))};
+  const Tensor &sign = args.outputs[0], &of_sign = args.grads[0];
+  Tensor g = args.grads[1];
+  if (is_complex(sign.dtype())) g = ops::complex(g, ops::imag(of_sign * ops::conj(sign)));
+  return {column(column(g)) * t(ops::inv(args.inputs[0]))};
 }
 Tensors slogdet_jvp(const JvpArgs& args) {
-  const Tensor change = diagonal(ops::solve(args.inputs[0], args.tangents[0]));
-  return {Tensor(), ops::sum(change, Dims{change.rank() - 1})};
+  const Tensor changes = diagonal(ops::solve(args.inputs[0], args.tangents[0]));
+  const Tensor change = ops::sum(changes, Dims{changes.rank() - 1});
+  if (!is_complex(change.dtype())) return {Tensor(), change};
+  return {args.outputs[0] * times_i(ops::imag(change)), ops::real(change)};
 }
 
 Tensors logdet_body(const Op&, Inputs inputs, const Attrs&) {
   const Tensors both = rules::apply(op_named("slogdet"), inputs);
+  if (is_complex(both[0].dtype())) return {ops::log(both[0]) + both[1]};
   const Tensor negative = ops::lt(both[0], Tensor::number(0.0));
   return {ops::masked_fill(both[1], negative, Tensor::number(std::numeric_limits<double>::quiet_NaN()))};
 }
@@ -187,7 +201,8 @@ void add_determinant_ops(OpTable& table) {
              .batch = rules::batch_through,
              .saves = saves_input(0),
              .lowering = Lowering::Library,
-             .onnx = "Det"});
+             .onnx = "Det",
+             .complex = ComplexRule::Computes});
   table.add({.signature = Signature::parse("cofactor(A: tensor)"),
              .family = kFamily,
              .documentation =
@@ -200,7 +215,8 @@ void add_determinant_ops(OpTable& table) {
              .jvp = cofactor_jvp,
              .batch = rules::batch_through,
              .saves = saves_input(0),
-             .effects = kMayFail});
+             .effects = kMayFail,
+             .complex = ComplexRule::Computes});
   table.add({.signature = Signature::parse("cofactor_change(A: tensor, change: tensor)"),
              .family = kFamily,
              .documentation = "How the matrix of cofactors of A changes with A, in the direction `change`: "
@@ -213,21 +229,24 @@ void add_determinant_ops(OpTable& table) {
              .jvp = cofactor_change_jvp,
              .batch = cofactor_change_batch,
              .saves = saves_input(0) | saves_input(1),
-             .effects = kMayFail});
+             .effects = kMayFail,
+             .complex = ComplexRule::Computes});
   table.add({.signature = Signature::parse("slogdet(A: tensor) -> (sign, logabsdet)"),
              .family = kFamily,
              .documentation =
                  "The sign of the determinant of a square matrix and the logarithm of its absolute value, "
-                 "which neither overflows nor underflows. A singular matrix has 0 and -inf.",
+                 "which neither overflows nor underflows. A singular matrix has 0 and -inf. The sign of a "
+                 "complex determinant is a complex number of absolute value 1.",
              .example = ">>> slogdet(tensor([[-1.0, 0.0], [0.0, 1.0]]))[0].item()\n-1.0",
              .infer = slogdet_infer,
              .vjp = slogdet_vjp,
              .jvp = slogdet_jvp,
              .batch = rules::batch_through,
-             .saves = saves_input(0),
+             .saves = saves_input(0) | saves_output(0),
              .lowering = Lowering::Library,
              .outputs = 2,
-             .onnx = onnx_rules::slogdet});
+             .onnx = onnx_rules::slogdet,
+             .complex = ComplexRule::Computes});
   table.add(composite_row("logdet(A: tensor)",
                           "The logarithm of the determinant of a square matrix: nan when that is negative.",
                           ">>> logdet(eye(2)).item()\n0.0", det_infer, logdet_body));

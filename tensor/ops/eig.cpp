@@ -10,22 +10,27 @@ namespace {
 using namespace linalg;
 
 // A complex matrix, or a row of complex numbers.
-struct Parts {
+struct EigenMatrix {
   Tensor re, im;
 };
-Parts operator+(const Parts& a, const Parts& b) { return {a.re + b.re, a.im + b.im}; }
-Parts product(const Parts& a, const Parts& b) {
+EigenMatrix operator+(const EigenMatrix& a, const EigenMatrix& b) { return {a.re + b.re, a.im + b.im}; }
+EigenMatrix product(const EigenMatrix& a, const EigenMatrix& b) {
   return {ops::matmul(a.re, b.re) - ops::matmul(a.im, b.im),
           ops::matmul(a.re, b.im) + ops::matmul(a.im, b.re)};
 }
 // Element by element.
-Parts scaled(const Parts& a, const Parts& b) {
+EigenMatrix scaled(const EigenMatrix& a, const EigenMatrix& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-Parts conjugate(const Parts& a) { return {a.re, -a.im}; }
-Parts adjoint(const Parts& a) { return {t(a.re), -t(a.im)}; }
+// Of a matrix that may be real.
+EigenMatrix product_of(const Tensor& a, const EigenMatrix& b) {
+  if (!is_complex(a.dtype())) return {ops::matmul(a, b.re), ops::matmul(a, b.im)};
+  return product({ops::real(a), ops::imag(a)}, b);
+}
+EigenMatrix conjugate(const EigenMatrix& a) { return {a.re, -a.im}; }
+EigenMatrix adjoint(const EigenMatrix& a) { return {t(a.re), -t(a.im)}; }
 // The x with a x = b, as a system of real numbers of twice the size.
-Parts solved(const Parts& a, const Parts& b) {
+EigenMatrix solved(const EigenMatrix& a, const EigenMatrix& b) {
   const int columns = a.re.rank() - 1, rows = columns - 1;
   const Tensor above = ops::cat(Tensors{a.re, -a.im}, columns),
                below = ops::cat(Tensors{a.im, a.re}, columns);
@@ -35,7 +40,7 @@ Parts solved(const Parts& a, const Parts& b) {
 }
 
 // 1 / (l_j - l_i), and 0 where they are equal: nothing is known of vectors that turn into one another.
-Parts inverse_gaps(const Parts& values) {
+EigenMatrix inverse_gaps(const EigenMatrix& values) {
   const Tensor re = row(values.re) - column(values.re), im = row(values.im) - column(values.im);
   const Tensor square = re * re + im * im;
   const Tensor equal = ops::eq(square, Tensor::number(0.0));
@@ -44,80 +49,66 @@ Parts inverse_gaps(const Parts& values) {
           ops::masked_fill(-im / held, equal, Tensor::number(0.0))};
 }
 
-Tensor column_sums(const Tensor& x) { return ops::sum(x, Dims{x.rank() - 2}, true); }
-
-// 1 at the largest element of each column, which is real, over that element; else 0.
-Tensor pivots_of(const Parts& vectors) {
-  const Tensor size = vectors.re * vectors.re + vectors.im * vectors.im;
-  const Tensor real = ops::where(ops::eq(vectors.im, Tensor::number(0.0)), size, Tensor::number(-1.0));
-  const int rows = size.rank() - 2;
-  const Tensor most = ops::amax(real, Dims{rows}, true);
-  // Where two are as large the first one counts.
-  const Tensor is_most = ops::to(ops::eq(real, most), vectors.re.dtype());
-  const Tensor before = ops::cumsum(is_most, rows);
-  const Tensor is_first = ops::logical_and(ops::eq(real, most), ops::eq(before, Tensor::number(1.0)));
-  const Tensor held = ops::where(is_first, vectors.re, Tensor::number(1.0));
-  return ops::where(is_first, 1.0 / held, Tensor::number(0.0));
-}
-
 // A change of the vectors without what changes their lengths and phases.
-Parts settled(const Parts& u, const Parts& vectors) {
+EigenMatrix settled(const EigenMatrix& u, const EigenMatrix& vectors) {
   const Tensor length = column_sums(vectors.re * u.re + vectors.im * u.im);
-  const Tensor phase = column_sums(pivots_of(vectors) * u.im);
+  const Tensor phase = column_sums(pivots_of(vectors.re, vectors.im) * u.im);
   return {u.re - vectors.re * length + vectors.im * phase, u.im - vectors.im * length - vectors.re * phase};
 }
 // The adjoint of that.
-Parts settled_back(const Parts& g, const Parts& vectors) {
+EigenMatrix settled_back(const EigenMatrix& g, const EigenMatrix& vectors) {
   const Tensor length = column_sums(vectors.re * g.re + vectors.im * g.im);
   const Tensor phase = column_sums(g.re * vectors.im - g.im * vectors.re);
-  return {g.re - vectors.re * length, g.im - vectors.im * length + pivots_of(vectors) * phase};
+  return {g.re - vectors.re * length, g.im - vectors.im * length + pivots_of(vectors.re, vectors.im) * phase};
 }
 
 std::vector<TensorType> values_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType x = infer_square(inputs, attrs)[0];
-  const TensorType values = rules::with_sizes(x, Dims(x.sizes.begin(), x.sizes.end() - 1));
+  const TensorType values = rules::with_sizes(real_type(x), Dims(x.sizes.begin(), x.sizes.end() - 1));
   return {values, values};
 }
 std::vector<TensorType> eig_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
-  const TensorType x = infer_square(inputs, attrs)[0];
+  const TensorType x = real_type(infer_square(inputs, attrs)[0]);
   const TensorType values = values_infer(inputs, attrs)[0];
   return {values, values, x, x};
 }
 
-// The gradient of A, whose change is real, from that of F: W' F V'.
-Tensor from_turned(const Parts& turned, const Parts& vectors) {
-  const Parts back = adjoint(vectors);
-  return solved(back, product(turned, back)).re;
+// The gradient of A from that of F: W' F V', of which the real part counts where the change is real.
+Tensor from_turned(const EigenMatrix& turned, const EigenMatrix& vectors, DType dtype) {
+  const EigenMatrix back = adjoint(vectors);
+  const EigenMatrix found = solved(back, product(turned, back));
+  return is_complex(dtype) ? ops::complex(found.re, found.im) : found.re;
 }
-Parts on_diagonal(const Tensor& re, const Tensor& im) { return {diagonal_matrix(re), diagonal_matrix(im)}; }
+EigenMatrix on_diagonal(const Tensor& re, const Tensor& im) {
+  return {diagonal_matrix(re), diagonal_matrix(im)};
+}
 
 Tensors eig_vjp(const VjpArgs& args) {
-  const Parts values{args.outputs[0], args.outputs[1]}, vectors{args.outputs[2], args.outputs[3]};
-  const Parts g = settled_back({args.grads[2], args.grads[3]}, vectors);
-  const Parts turned = scaled(conjugate(inverse_gaps(values)), product(adjoint(vectors), g));
-  return {from_turned(turned + on_diagonal(args.grads[0], args.grads[1]), vectors)};
+  const EigenMatrix values{args.outputs[0], args.outputs[1]}, vectors{args.outputs[2], args.outputs[3]};
+  const EigenMatrix g = settled_back({args.grads[2], args.grads[3]}, vectors);
+  const EigenMatrix turned = scaled(conjugate(inverse_gaps(values)), product(adjoint(vectors), g));
+  return {
+      from_turned(turned + on_diagonal(args.grads[0], args.grads[1]), vectors, args.input_types[0].dtype)};
 }
 Tensors eig_jvp(const JvpArgs& args) {
-  const Parts values{args.outputs[0], args.outputs[1]}, vectors{args.outputs[2], args.outputs[3]};
-  const Tensor& change = args.tangents[0];
-  const Parts moved{ops::matmul(change, vectors.re), ops::matmul(change, vectors.im)};
-  const Parts turned = solved(vectors, moved);
-  const Parts u = settled(product(vectors, scaled(turned, inverse_gaps(values))), vectors);
+  const EigenMatrix values{args.outputs[0], args.outputs[1]}, vectors{args.outputs[2], args.outputs[3]};
+  const EigenMatrix turned = solved(vectors, product_of(args.tangents[0], vectors));
+  const EigenMatrix u = settled(product(vectors, scaled(turned, inverse_gaps(values))), vectors);
   return {diagonal(turned.re), diagonal(turned.im), u.re, u.im};
 }
 
-Parts vectors_of(const Tensor& x) {
+EigenMatrix vectors_of(const Tensor& x) {
   static const Op& both = OpTable::get().at("eig_parts");
   const Tensors found = rules::apply(both, std::span(&x, 1));
   return {found[2], found[3]};
 }
 Tensors values_vjp(const VjpArgs& args) {
-  return {from_turned(on_diagonal(args.grads[0], args.grads[1]), vectors_of(args.inputs[0]))};
+  return {from_turned(on_diagonal(args.grads[0], args.grads[1]), vectors_of(args.inputs[0]),
+                      args.input_types[0].dtype)};
 }
 Tensors values_jvp(const JvpArgs& args) {
-  const Parts vectors = vectors_of(args.inputs[0]);
-  const Tensor& change = args.tangents[0];
-  const Parts turned = solved(vectors, {ops::matmul(change, vectors.re), ops::matmul(change, vectors.im)});
+  const EigenMatrix vectors = vectors_of(args.inputs[0]);
+  const EigenMatrix turned = solved(vectors, product_of(args.tangents[0], vectors));
   return {diagonal(turned.re), diagonal(turned.im)};
 }
 
@@ -142,7 +133,8 @@ void add_eig_ops(OpTable& table) {
        .lowering = Lowering::Library,
        .effects = kMayFail,
        .outputs = 4,
-       .onnx = OnnxRule::none("it takes as many steps as elements ask for")});
+       .onnx = OnnxRule::none("it takes as many steps as elements ask for"),
+       .complex = ComplexRule::Computes});
   table.add(
       {.signature = Signature::parse("eigvals_parts(A: tensor) -> (values_real, values_imag)"),
        .family = kFamily,
@@ -158,7 +150,8 @@ void add_eig_ops(OpTable& table) {
        .lowering = Lowering::Library,
        .effects = kMayFail,
        .outputs = 2,
-       .onnx = OnnxRule::none("it takes as many steps as elements ask for")});
+       .onnx = OnnxRule::none("it takes as many steps as elements ask for"),
+       .complex = ComplexRule::Computes});
 }
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "tensor/error.h"
+#include "tensor/how_many.h"
 
 namespace kiln::einsum {
 
@@ -63,7 +64,8 @@ class Parser {
       i += 2;
     }
     if (rank >= 0 && static_cast<int>(labels.size()) != rank) {
-      refuse(fmt::format("operand {} has {} dimensions, \"{}\" names {}", operand, rank, part, letters),
+      refuse(fmt::format("operand {} has {}, \"{}\" names {}", operand, how_many(rank, "dimension"), part,
+                         letters),
              {operand});
     }
     return labels;

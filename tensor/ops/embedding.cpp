@@ -1,6 +1,7 @@
 // The rows of a matrix that integers name, with one row that may not learn.
 #include <fmt/format.h>
 
+#include "tensor/how_many.h"
 #include "tensor/levels/level.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/rules.h"
@@ -23,7 +24,8 @@ std::vector<TensorType> embedding_infer(std::span<const TensorType> inputs, cons
   if (const auto* padding = attrs.find<Dim>("padding_idx");
       padding && (*padding < -rows || *padding >= rows)) {
     throw OpError(ErrorKind::Index,
-                  fmt::format("embedding: padding_idx {} is none of {} rows", *padding, rows), {1});
+                  fmt::format("embedding: padding_idx {} is none of {}", *padding, how_many(rows, "row")),
+                  {1});
   }
   Dims sizes = inputs[0].sizes;
   sizes.push_back(inputs[1].sizes[1]);

@@ -33,7 +33,7 @@ void check_norm(const Attrs& attrs) {
 }
 // Throws unless it holds lines of pairs; gives how many pairs a line has.
 Dim need_pairs(const TensorType& x, const Attrs& attrs) {
-  linalg::need_real(x, attrs);
+  linalg::need_field(x, attrs);
   const std::size_t rank = x.sizes.size();
   if (rank < 2 || x.sizes[rank - 1] != 2) {
     throw OpError(ErrorKind::Shape,
@@ -57,7 +57,7 @@ Dim frequencies_of(Dim n) { return floor_div(n, 2) + 1; }
 
 std::vector<TensorType> rdft_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   check_norm(attrs);
-  linalg::need_real(inputs[0], attrs);
+  linalg::need_field(inputs[0], attrs);
   Dims sizes = inputs[0].sizes;
   if (sizes.empty()) refuse_length(inputs[0], attrs, "has no dimension to transform");
   if (sizes.back() < 1) refuse_length(inputs[0], attrs, "has no numbers to transform");

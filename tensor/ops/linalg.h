@@ -24,10 +24,10 @@ namespace linalg {
 
 inline constexpr std::string_view kFamily = "linear algebra";
 
-// Throw OpError (Shape, DType) that names the op and operand: at least two dimensions; f32 or f64; the last
-// two dimensions equal.
+// Throw OpError (Shape, DType) that names the op and operand: at least two dimensions; f32, f64, c64 or c128;
+// the last two dimensions equal. Rows that take no complex numbers refuse them before.
 void need_matrices(const TensorType& x, const Attrs& attrs, int operand = 0);
-void need_real(const TensorType& x, const Attrs& attrs, int operand = 0);
+void need_field(const TensorType& x, const Attrs& attrs, int operand = 0);
 void need_square(const TensorType& x, const Attrs& attrs, int operand = 0);
 // Throws OpError (DType) unless both have one dtype.
 void need_one_dtype(std::span<const TensorType> inputs, const Attrs& attrs);
@@ -48,19 +48,34 @@ Dims batch_sizes(std::span<const Dim> sizes);
 Dim rows_of(const Tensor& x);
 Dim columns_of(const Tensor& x);
 
-Tensor t(const Tensor& x);                                     // the last two dimensions swapped
+// The last two dimensions swapped, and of complex matrices conjugate: rules that hold with transposed real
+// matrices hold with adjoint complex ones. `turned` swaps alone.
+Tensor t(const Tensor& x);
+Tensor turned(const Tensor& x);
 Tensor mm(const Tensor& a, const Tensor& b, const Tensor& c);  // a b c
 Tensor column(const Tensor& x);                                // x[..., none]
 Tensor row(const Tensor& x);                                   // x[..., none, :]
+Tensor column_sums(const Tensor& x);                           // of each column, x[..., 1, :]
 Tensor diagonal(const Tensor& x);                              // of the last two dimensions
 Tensor diagonal_matrix(const Tensor& x);                       // the matrix with that diagonal
 Tensor symmetric(const Tensor& x);                             // (x + x.t()) / 2
 Tensor antisymmetric_twice(const Tensor& x);                   // x - x.t()
 Tensor lower_half(const Tensor& x);                            // the lower triangle with half the diagonal
 Tensor eye(Dim n, const TensorType& like);
+TensorType real_type(const TensorType& x);  // with real numbers in the place of complex ones
+Tensor real_part(const Tensor& x);          // of real numbers they themselves
+Tensor times_i(const Tensor& x);            // of real numbers
 // a / b, but 0 where both are 0: nothing flows along a direction that nothing depends on. Linear in a where b
 // is not 0.
 Tensor divide_or_zero(const Tensor& a, const Tensor& b);
+
+// Columns of complex matrices whose largest element is real and positive, as factorizations give them. By
+// what a change turns their phases, which is taken off; and what a gradient by these turns, real and one for
+// each column, is of the elements of the columns.
+Tensor phase_of_change(const Tensor& change, const Tensor& columns);
+Tensor gradient_of_phase(const Tensor& turn, const Tensor& columns);
+// 1 at the largest element of each column, which is real, over that element; else 0.
+Tensor pivots_of(const Tensor& re, const Tensor& im);
 
 // The inputs of a batching rule for two operands whose dimensions before the last two broadcast.
 Tensors broadcast_batched(const BatchArgs& args);

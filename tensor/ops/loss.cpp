@@ -53,7 +53,8 @@ Op loss_row(std::string_view signature, std::string_view documentation, std::str
 }
 
 std::vector<TensorType> infer_pair_loss(std::span<const TensorType> in, const Attrs& attrs) {
-  TensorType type{promote(in[0].dtype, in[1].dtype), in[0].device, {}, false};
+  const DType both = promote(in[0].dtype, in[1].dtype);
+  TensorType type{is_complex(both) ? part_of(both) : both, in[0].device, {}, false};
   type.sizes = broadcast(in[0].sizes, in[1].sizes, attrs.op()->name());
   need_float(type, attrs);
   type.sizes = reduced_loss_sizes(type.sizes, loss_reduction(attrs));

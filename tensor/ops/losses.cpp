@@ -52,10 +52,16 @@ Tensor weighted_mean(const Tensor& each, const Tensor& weight, const Attrs& attr
   return ops::sum(weighted) / ops::sum(weight);
 }
 
+// |d|^2.
+Tensor squared_size(const Tensor& d) {
+  if (!is_complex(d.dtype())) return d * d;
+  return ops::square(ops::real(d)) + ops::square(ops::imag(d));
+}
+
 Tensors mse_loss(const Op& op, Inputs in, const Attrs& attrs) {
   tell_of_broadcast(op, in);
   const Tensor d = difference(in[0], in[1]);
-  return {weighted_mean(d * d, in[2], attrs)};
+  return {weighted_mean(squared_size(d), in[2], attrs)};
 }
 
 Tensors l1_loss(const Op& op, Inputs in, const Attrs& attrs) {
@@ -71,7 +77,7 @@ Tensor bent(const Tensor& x, const Tensor& target, double knee) {
   const Tensor size = ops::abs(d);
   const Tensor outside = ops::ge(size, Tensor::number(knee));
   const Tensor near = ops::masked_fill(d, outside, Tensor::number(0.0));
-  return ops::where(outside, (size - 0.5 * knee) * knee, near * near * 0.5);
+  return ops::where(outside, (size - 0.5 * knee) * knee, squared_size(near) * 0.5);
 }
 
 double positive(const Attrs& attrs, std::string_view name, bool or_zero) {
@@ -217,30 +223,39 @@ Tensors kl_div(const Op&, Inputs in, const Attrs& attrs) {
   return {ops::sum(each) / batch};
 }
 
+// A loss of the size of differences, which complex numbers have, too; weights, the third operand, are real.
+Op distance_row(std::string_view signature, std::string_view documentation, std::string_view example,
+                InferFn infer, BodyFn body) {
+  Op row = ops::loss_row(signature, documentation, example, infer, body);
+  row.complex = ComplexRule::Computes;
+  row.complex.beside = 1U << 2;
+  return row;
+}
+
 }  // namespace
 
 void add_loss_ops(OpTable& table) {
   using ops::infer_pair_loss;
   using ops::loss_row;
-  table.add(loss_row(
+  table.add(distance_row(
       "mse_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", weight: "
       "tensor? = none)",
       "The squared difference of each pair of elements, times its weight, reduced: the mean is over "
       "the sum of the weights.",
       ">>> mse_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n2.0", infer_weighted_pair, mse_loss));
-  table.add(loss_row(
+  table.add(distance_row(
       "l1_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", weight: "
       "tensor? = none)",
       "The absolute difference of each pair of elements, times its weight, reduced: the mean is over "
       "the sum of the weights.",
       ">>> l1_loss(tensor([1.0, 2.0]), tensor([1.0, 4.0])).item()\n1.0", infer_weighted_pair, l1_loss));
-  table.add(loss_row(
+  table.add(distance_row(
       "smooth_l1_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", "
       "beta: float = 1.0)",
       "Half the squared difference over `beta` where it is below `beta`, else the absolute difference less "
       "beta / 2.",
       ">>> smooth_l1_loss(tensor([0.0]), tensor([3.0])).item()\n2.5", infer_pair_loss, smooth_l1_loss));
-  table.add(loss_row(
+  table.add(distance_row(
       "huber_loss(x: tensor, target: tensor, reduction: str[\"mean\", \"sum\", \"none\"] = \"mean\", delta: "
       "float = 1.0, weight: tensor? "
       "= none)",

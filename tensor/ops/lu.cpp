@@ -5,6 +5,7 @@
 // u.
 #include <fmt/format.h>
 
+#include "tensor/how_many.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln {
@@ -54,7 +55,7 @@ struct Packed {
 
 std::vector<TensorType> factor_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_matrices(inputs[0], attrs);
-  need_real(inputs[0], attrs);
+  need_field(inputs[0], attrs);
   Dims pivots = batch_sizes(inputs[0].sizes);
   pivots.push_back(std::min(*(inputs[0].sizes.end() - 2), inputs[0].sizes.back()));
   TensorType whole = inputs[0];
@@ -108,10 +109,10 @@ std::vector<TensorType> permutation_infer(std::span<const TensorType> inputs, co
   }
   const Dim count = attrs.get<Dim>("rows");
   if (count < x.sizes.back()) {
-    throw OpError(
-        ErrorKind::Value,
-        fmt::format("{}: {} pivots are too many for {} rows", attrs.op()->name(), x.sizes.back(), count),
-        {0});
+    throw OpError(ErrorKind::Value,
+                  fmt::format("{}: {} pivots are too many for {}", attrs.op()->name(), x.sizes.back(),
+                              how_many(count, "row")),
+                  {0});
   }
   Dims sizes = x.sizes;
   sizes.back() = count;
@@ -146,7 +147,7 @@ Tensors lu_body(const Op&, Inputs inputs, const Attrs&) {
 
 std::vector<TensorType> solve_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_square(inputs[0], attrs, 0);
-  need_real(inputs[0], attrs, 0);
+  need_field(inputs[0], attrs, 0);
   need_matrices(inputs[2], attrs, 2);
   if (inputs[0].dtype != inputs[2].dtype) {
     throw OpError(ErrorKind::DType,
@@ -207,7 +208,8 @@ void add_lu_ops(OpTable& table) {
        .saves = saves_output(0) | saves_output(1),
        .lowering = Lowering::Library,
        .outputs = 2,
-       .onnx = OnnxRule::none("which rows are swapped depends on elements")});
+       .onnx = OnnxRule::none("which rows are swapped depends on elements"),
+       .complex = ComplexRule::Computes});
   table.add(
       {.signature = Signature::parse("lu_permutation(pivots: tensor, rows: int, inverse: bool = false)"),
        .family = kFamily,
@@ -232,14 +234,16 @@ void add_lu_ops(OpTable& table) {
       lu_infer, lu_body);
   factors.outputs = 3;
   table.add(std::move(factors));
-  table.add(composite_row(
+  Op solve = composite_row(
       "lu_solve(LU: tensor, pivots: tensor, B: tensor, *, left: bool = true)",
       "The `X` with `A @ X == B`, or `X @ A == B` when not `left`, for the A whose factors `lu_factor` gave. "
       "Batches "
       "broadcast. A zero on the diagonal of U divides by zero.",
       ">>> LU, pivots = lu_factor(tensor([[1.0, 2.0], [2.0, 8.0]]))\n>>> lu_solve(LU, pivots, tensor([[3.0], "
       "[10.0]])).tolist()\n[[1.0], [1.0]]",
-      solve_infer, solve_body, kMayFail));
+      solve_infer, solve_body, kMayFail);
+  solve.complex.beside = 1U << 1;  // the pivots
+  table.add(std::move(solve));
 }
 
 }  // namespace kiln

@@ -25,7 +25,7 @@ using rules::apply_one;
 
 std::vector<TensorType> pinv_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   attrs.get<bool>("hermitian") ? need_square(inputs[0], attrs) : need_matrices(inputs[0], attrs);
-  need_real(inputs[0], attrs);
+  need_field(inputs[0], attrs);
   Dims sizes = inputs[0].sizes;
   std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
   return {rules::with_sizes(inputs[0], sizes)};
@@ -71,7 +71,7 @@ Tensors pinv_jvp(const JvpArgs& args) {
 std::vector<TensorType> lstsq_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const TensorType& a = inputs[0];
   need_matrices(a, attrs);
-  need_real(a, attrs);
+  need_field(a, attrs);
   need_one_dtype(inputs, attrs);
   Dims b = inputs[1].sizes;
   const bool vector = is_vector_side(a.sizes, b);
@@ -94,8 +94,9 @@ std::vector<TensorType> lstsq_infer(std::span<const TensorType> inputs, const At
   Dims values = batch_sizes(a.sizes);
   const TensorType rank{DType::I64, a.device, values};
   values.push_back(min(m, n));
-  return {rules::with_sizes(a, solution), rules::with_sizes(a, m > n ? residuals : Dims{0}), rank,
-          rules::with_sizes(a, values)};
+  const TensorType real = real_type(a);
+  return {rules::with_sizes(a, solution), rules::with_sizes(real, m > n ? residuals : Dims{0}), rank,
+          rules::with_sizes(real, values)};
 }
 
 Tensors lstsq_body(const Op&, Inputs inputs, const Attrs& attrs) {
@@ -106,9 +107,11 @@ Tensors lstsq_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor x = ops::matmul(apply_one(op_named("pinv"), {a}, {std::monostate{}, rcond}), b);
   const Tensor rank = apply_one(op_named("matrix_rank"), {a}, {std::monostate{}, rcond});
   const auto narrow = [&](const Tensor& y) { return vector ? ops::squeeze(y, Dims{y.rank() - 1}) : y; };
-  Tensor residuals = ops::zeros(Dims{0}, a.dtype(), a.device());
+  Tensor residuals = ops::zeros(Dims{0}, real_type(a.type()).dtype, a.device());
   if (rows_of(a) > columns_of(a)) {
-    const Tensor rest = ops::square(b - ops::matmul(a, x));
+    const Tensor difference = b - ops::matmul(a, x);
+    Tensor rest = ops::square(real_part(difference));
+    if (is_complex(a.dtype())) rest = rest + ops::square(ops::imag(difference));
     residuals = narrow(ops::sum(rest, Dims{rest.rank() - 2}));
   }
   return {narrow(x), residuals, rank, ops::svdvals(a)};
@@ -118,7 +121,7 @@ Tensors lstsq_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 std::vector<TensorType> matrix_power_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_square(inputs[0], attrs);
-  if (attrs.get<std::int64_t>("n") < 0) need_real(inputs[0], attrs);
+  if (attrs.get<std::int64_t>("n") < 0) need_field(inputs[0], attrs);
   if (inputs[0].dtype == DType::Bool) {
     throw OpError(ErrorKind::DType, "matrix_power: bool has no product", {0},
                   "convert it with `.to(i64)` or `.to(f32)`");
@@ -277,12 +280,6 @@ Tensors cross_body(const Op&, Inputs inputs, const Attrs& attrs) {
   return {rolled(a, -1) * rolled(b, -2) - rolled(a, -2) * rolled(b, -1)};
 }
 
-// Its body is sums and products, of complex matrices too.
-Op of_products(Op row) {
-  row.complex = ComplexRule::Moves;
-  return row;
-}
-
 }  // namespace
 
 void add_matrix_function_ops(OpTable& table) {
@@ -316,11 +313,10 @@ void add_matrix_function_ops(OpTable& table) {
   lstsq.outputs = 4;
   table.add(std::move(lstsq));
 
-  table.add(of_products(
-      composite_row("matrix_power(A: tensor, n: int)",
-                    "The product of n copies of a square matrix, of its inverse when n is negative.",
-                    ">>> matrix_power(tensor([[1, 1], [0, 1]]), 5).tolist()\n[[1, 5], [0, 1]]",
-                    matrix_power_infer, matrix_power_body, kMayFail)));
+  table.add(composite_row("matrix_power(A: tensor, n: int)",
+                          "The product of n copies of a square matrix, of its inverse when n is negative.",
+                          ">>> matrix_power(tensor([[1, 1], [0, 1]]), 5).tolist()\n[[1, 5], [0, 1]]",
+                          matrix_power_infer, matrix_power_body, kMayFail));
 
   Op exponential = composite_row(
       "matrix_exp(A: tensor)", "The exponential of a square matrix: its power series.",
@@ -333,13 +329,13 @@ void add_matrix_function_ops(OpTable& table) {
   exponential.onnx = matrix_exp_steps;
   table.add(std::move(exponential));
 
-  table.add(of_products(composite_row(
+  table.add(composite_row(
       "kron(A: tensor, B: tensor)", "The Kronecker product: every element of A times all of B, in blocks.",
-      ">>> kron(tensor([1, 2]), tensor([1, 10])).tolist()\n[1, 10, 2, 20]", kron_infer, kron_body)));
-  table.add(of_products(composite_row(
+      ">>> kron(tensor([1, 2]), tensor([1, 10])).tolist()\n[1, 10, 2, 20]", kron_infer, kron_body));
+  table.add(composite_row(
       "cross(x: tensor, other: tensor, dim: index = -1)",
       "The cross product of vectors of three elements along `dim`; the other dimensions broadcast.",
-      ">>> cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", cross_infer, cross_body)));
+      ">>> cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist()\n[0, 0, 1]", cross_infer, cross_body));
 }
 
 }  // namespace kiln

@@ -59,8 +59,8 @@ Plane plane_of(const Attrs& attrs, int rank) {
 }
 
 DType norm_dtype(const TensorType& x, const Attrs& attrs) {
-  const DType dtype = rules::dtype_attr(attrs, x.dtype);
-  if (is_float(dtype) && promote(x.dtype, dtype) == dtype) return dtype;
+  const DType own = real_type(x).dtype, dtype = rules::dtype_attr(attrs, own);
+  if (is_float(dtype) && promote(own, dtype) == dtype) return dtype;
   throw OpError(
       ErrorKind::DType,
       fmt::format("matrix_norm: {} cannot become {} without losing precision", name(x.dtype), name(dtype)),
@@ -72,9 +72,9 @@ std::vector<TensorType> matrix_norm_infer(std::span<const TensorType> inputs, co
   need_matrices(x, attrs);
   const Order order = order_of(attrs);
   const Plane plane = plane_of(attrs, static_cast<int>(x.sizes.size()));
-  if (!is_float(x.dtype)) need_real(x, attrs);
+  if (!is_float(x.dtype)) need_field(x, attrs);
   x.dtype = norm_dtype(x, attrs);
-  if (order.by_singular_values()) need_real(x, attrs);
+  if (order.by_singular_values()) need_field(x, attrs);
   const auto rows = static_cast<std::size_t>(plane.rows), columns = static_cast<std::size_t>(plane.columns);
   const Dim compared = order.by_singular_values() ? min(x.sizes[rows], x.sizes[columns])
                                                   : x.sizes[order.by_columns() ? columns : rows];
@@ -124,7 +124,8 @@ Tensor kept_norm(const Tensor& x, const Order& order, Plane plane) {
 }
 
 Tensors matrix_norm_body(const Op&, Inputs inputs, const Attrs& attrs) {
-  const Tensor x = ops::to(inputs[0], norm_dtype(inputs[0].type(), attrs));
+  const DType dtype = norm_dtype(inputs[0].type(), attrs);
+  const Tensor x = ops::to(inputs[0], is_complex(inputs[0].dtype()) ? complex_of(dtype) : dtype);
   const Plane plane = plane_of(attrs, x.rank());
   const Tensor norm = kept_norm(x, order_of(attrs), plane);
   return {attrs.get<bool>("keepdim") ? norm : ops::squeeze(norm, Dims{plane.rows, plane.columns})};
@@ -158,7 +159,8 @@ NamedNorm named_norm(const Attrs& attrs, std::size_t rank) {
 
 std::vector<TensorType> norm_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   const NamedNorm norm = named_norm(attrs, inputs[0].sizes.size());
-  return norm.row.infer(inputs, norm.attrs);
+  const TensorType real = real_type(inputs[0]);
+  return norm.row.infer({&real, 1}, norm.attrs);
 }
 Tensors norm_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const NamedNorm norm = named_norm(attrs, static_cast<std::size_t>(inputs[0].rank()));
@@ -169,7 +171,7 @@ Tensors norm_body(const Op&, Inputs inputs, const Attrs& attrs) {
 
 std::vector<TensorType> matrix_rank_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   attrs.get<bool>("hermitian") ? need_square(inputs[0], attrs) : need_matrices(inputs[0], attrs);
-  need_real(inputs[0], attrs);
+  need_field(inputs[0], attrs);
   return {{DType::I64, inputs[0].device, batch_sizes(inputs[0].sizes)}};
 }
 Tensors matrix_rank_body(const Op&, Inputs inputs, const Attrs& attrs) {
@@ -193,8 +195,8 @@ Tensor norm_of(const Tensor& x, const Attr& order) {
 
 std::vector<TensorType> cond_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   is_spectral(attrs) ? need_matrices(inputs[0], attrs) : need_square(inputs[0], attrs);
-  need_real(inputs[0], attrs);
-  return {rules::with_sizes(inputs[0], batch_sizes(inputs[0].sizes))};
+  need_field(inputs[0], attrs);
+  return {rules::with_sizes(real_type(inputs[0]), batch_sizes(inputs[0].sizes))};
 }
 Tensors cond_body(const Op&, Inputs inputs, const Attrs& attrs) {
   const Tensor& x = inputs[0];
@@ -220,8 +222,8 @@ Tensors cond_body(const Op&, Inputs inputs, const Attrs& attrs) {
 namespace linalg {
 
 Tensor rank_tolerance(const Tensor& values, const Tensor& x, const Attrs& attrs) {
-  const double unit = x.dtype() == DType::F32 ? std::numeric_limits<float>::epsilon()
-                                              : std::numeric_limits<double>::epsilon();
+  const double unit = values.dtype() == DType::F32 ? std::numeric_limits<float>::epsilon()
+                                                   : std::numeric_limits<double>::epsilon();
   const double* atol = attrs.find<double>("atol");
   const double* rtol = attrs.find<double>("rtol");
   const double usual =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "tensor/how_many.h"
 #include "tensor/integers.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/complex_rules.h"
@@ -170,8 +171,8 @@ std::vector<TensorType> roll_infer(std::span<const TensorType> inputs, const Att
   const Dims& shifts = attrs.get<Dims>("shifts");
   const Dims* dims = attrs.find<Dims>("dims");
   if (!dims ? shifts.size() != 1 : shifts.size() != dims->size()) {
-    throw OpError(ErrorKind::Shape,
-                  fmt::format("roll: {} shifts but {} dimensions", shifts.size(), dims ? dims->size() : 1));
+    throw OpError(ErrorKind::Shape, fmt::format("roll: {} but {}", how_many(shifts.size(), "shift"),
+                                                how_many(dims ? dims->size() : 1, "dimension")));
   }
   return rules::infer_same(inputs, attrs);
 }
@@ -196,9 +197,10 @@ Tensors roll_body(const Op&, Inputs inputs, const Attrs& attrs) {
 // Sizes with ones in front, and those of the repeated tensor.
 void check_repeats(const Dims& sizes, const Dims& repeats, std::string_view name) {
   if (repeats.size() < sizes.size()) {
-    throw OpError(
-        ErrorKind::Shape,
-        fmt::format("{}: {} repeats for a tensor of {} dimensions", name, repeats.size(), sizes.size()), {0});
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("{}: {} for a tensor of {}", name, how_many(repeats.size(), "repeat"),
+                              how_many(sizes.size(), "dimension")),
+                  {0});
   }
   for (const Dim count : repeats) {
     if (count < 0)

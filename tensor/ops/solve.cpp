@@ -56,7 +56,7 @@ Dims solution_sizes(std::span<const TensorType> inputs, const Dims& b, bool left
 
 std::vector<TensorType> solve_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_square(inputs[0], attrs);
-  need_real(inputs[0], attrs);
+  need_field(inputs[0], attrs);
   need_one_dtype(inputs, attrs);
   const bool left = attrs.get<bool>("left");
   Dims b = inputs[1].sizes;
@@ -131,7 +131,7 @@ Tensors solve_batch(const BatchArgs& args) {
 std::vector<TensorType> solve_triangular_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
   need_square(inputs[0], attrs);
   need_matrices(inputs[1], attrs, 1);
-  need_real(inputs[0], attrs);
+  need_field(inputs[0], attrs);
   need_one_dtype(inputs, attrs);
   return {
       rules::with_sizes(inputs[1], solution_sizes(inputs, inputs[1].sizes, attrs.get<bool>("left"), attrs))};
@@ -211,7 +211,8 @@ void add_solve_ops(OpTable& table) {
              .saves = saves_output(0),
              .lowering = Lowering::Library,
              .effects = kMayFail,
-             .onnx = onnx_rules::inv});
+             .onnx = onnx_rules::inv,
+             .complex = ComplexRule::Computes});
   table.add(
       {.signature = Signature::parse("solve(A: tensor, B: tensor, *, left: bool = true)"),
        .family = kFamily,
@@ -227,7 +228,8 @@ void add_solve_ops(OpTable& table) {
        .saves_by_input = {saves_input(0) | saves_output(0), saves_input(0)},
        .lowering = Lowering::Library,
        .effects = kMayFail,
-       .onnx = onnx_rules::solve});
+       .onnx = onnx_rules::solve,
+       .complex = ComplexRule::Computes});
   table.add(
       {.signature = Signature::parse("solve_triangular(A: tensor, B: tensor, *, upper: bool, left: bool "
                                      "= true, unitriangular: bool = false)"),
@@ -245,13 +247,15 @@ void add_solve_ops(OpTable& table) {
        .saves = saves_input(0) | saves_output(0),
        .saves_by_input = {saves_input(0) | saves_output(0), saves_input(0)},
        .lowering = Lowering::Library,
-       .onnx = onnx_rules::solve_triangular});
+       .onnx = onnx_rules::solve_triangular,
+       .complex = ComplexRule::Computes});
   table.add(
       {.signature = Signature::parse("cholesky(A: tensor, *, upper: bool = false)"),
        .family = kFamily,
        .documentation =
            "The lower triangular `L` with `L @ L.t() == A` for a symmetric positive-definite matrix, of "
-           "which the lower triangle is read; or the upper `U` with `U.t() @ U == A`, from the upper one.",
+           "which the lower triangle is read; or the upper `U` with `U.t() @ U == A`, from the upper one. "
+           "Of complex matrices, which are Hermitian, `L @ L.t().conj() == A`.",
        .example = ">>> cholesky(tensor([[4.0, 2.0], [2.0, 10.0]])).tolist()\n[[2.0, 0.0], [1.0, 3.0]]",
        .infer = infer_square,
        .vjp = cholesky_vjp,
@@ -260,7 +264,8 @@ void add_solve_ops(OpTable& table) {
        .saves = saves_output(0),
        .lowering = Lowering::Library,
        .effects = kMayFail,
-       .onnx = onnx_rules::cholesky});
+       .onnx = onnx_rules::cholesky,
+       .complex = ComplexRule::Computes});
 }
 
 namespace ops {

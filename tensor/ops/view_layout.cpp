@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tensor/how_many.h"
 #include "tensor/integers.h"
 #include "tensor/ops/rules.h"
 
@@ -59,10 +60,10 @@ Dims resolve_sizes(std::span<const Dim> sizes, std::span<const Dim> from, std::s
   const Dim filled = count_elements(known);
   const bool fits = unknown ? filled != 0 && count % filled == 0 : filled == count;
   if (!fits) {
-    throw OpError(
-        ErrorKind::Shape,
-        fmt::format("{}: {} elements of {} do not fill {}", op, count, to_string(from), to_string(sizes)),
-        {0});
+    throw OpError(ErrorKind::Shape,
+                  fmt::format("{}: {} of {} {} not fill {}", op, how_many(count, "element"), to_string(from),
+                              count == 1 ? "does" : "do", to_string(sizes)),
+                  {0});
   }
   if (unknown) *unknown = count / filled;
   return result;
@@ -105,7 +106,7 @@ Dims expand_sizes(std::span<const Dim> from, std::span<const Dim> to, std::strin
                   {0});
   };
   if (to.size() < from.size())
-    fail(fmt::format("it has {} dimensions, {} are asked for", from.size(), to.size()));
+    fail(fmt::format("it has {}, more than the {} asked for", how_many(from.size(), "dimension"), to.size()));
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (i < extra) {
       if (result[i] < 0) fail(fmt::format("new dimension {} needs a size", i));
@@ -212,8 +213,8 @@ std::vector<Layout> permute_layout(const Layout& input, const Attrs& attrs) {
   const Dims& dims = attrs.get<Dims>("dims");
   if (static_cast<int>(dims.size()) != input.rank()) {
     throw OpError(ErrorKind::Shape,
-                  fmt::format("permute: {} names {} dimensions, the tensor has {}", to_string(dims),
-                              dims.size(), input.rank()),
+                  fmt::format("permute: {} names {}, the tensor has {}", to_string(dims),
+                              how_many(dims.size(), "dimension"), input.rank()),
                   {0});
   }
   if (!dims.empty()) wrap_dims(dims, input.rank(), "permute");  // refuses duplicates
@@ -362,8 +363,8 @@ std::vector<Layout> as_strided_layout(const Layout& input, const Attrs& attrs) {
   const Dims& sizes = attrs.get<Dims>("size");
   const Dims& strides = attrs.get<Dims>("stride");
   if (sizes.size() != strides.size()) {
-    throw OpError(ErrorKind::Shape,
-                  fmt::format("as_strided: {} sizes but {} strides", sizes.size(), strides.size()));
+    throw OpError(ErrorKind::Shape, fmt::format("as_strided: {} but {}", how_many(sizes.size(), "size"),
+                                                how_many(strides.size(), "stride")));
   }
   const Dim offset = optional_int(attrs, "storage_offset").value_or(input.offset);
   const auto negative = [](Dim value) { return value < 0; };

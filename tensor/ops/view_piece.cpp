@@ -1,6 +1,7 @@
 // Views that pick elements: slices, diagonals, pieces of a split, windows, and any strides.
 #include <fmt/format.h>
 
+#include "tensor/how_many.h"
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/counting.h"
 #include "tensor/ops/rules.h"
@@ -58,8 +59,9 @@ std::vector<TensorType> narrow_infer(std::span<const TensorType> inputs, const A
   if (start < 0) start += size;
   if (start < 0 || length < 0 || start > size || length > size - start) {
     throw OpError(ErrorKind::Index,
-                  fmt::format("narrow: {} elements from {} on do not lie within dimension {} of size {}",
-                              length, attrs.get<std::int64_t>("start"), dim, size),
+                  fmt::format("narrow: {} from {} on {} not lie within dimension {} of size {}",
+                              how_many(length, "element"), attrs.get<std::int64_t>("start"),
+                              length == 1 ? "does" : "do", dim, size),
                   {0});
   }
   size = length;

@@ -13,6 +13,7 @@ void LoopWriter::write() {
   for (int k = 1 + random_.below(2); k > 0; --k) function();
   calls();
   if (!for_gradients_ && random_.chance(40)) top_loop();
+  if (!for_gradients_ && random_.chance(20)) batched();
 }
 
 void LoopWriter::function() {

@@ -125,6 +125,8 @@ class LoopWriter {
   void calls();
   void call_of(const Callable& f, int n, int m);
   void top_loop();
+  void example_function(const std::string& name);  // loop_batched.cpp
+  void batched();
 
   Random& random_;
   Program& program_;

@@ -113,7 +113,7 @@ def check_signatures(folder):
         ("typed", ["--size", "m=2"], "no size in the signature of typed is called `m`"),
         ("typed", ["--size", "n"], "`--size` takes NAME=N, as n=8, not `n`"),
         ("typed", ["--shape", "q=f32[2]"], "typed has no parameter `q`"),
-        ("fixed", ["--shape", "f32[4, 3]", "--shape", "f32[4]"], "fixed has 1 parameters, and is given 2 types"),
+        ("fixed", ["--shape", "f32[4, 3]", "--shape", "f32[4]"], "fixed has 1 parameter, and is given 2 types"),
         ("fixed", ["--shape", "f32[4, 4]"], "parameter `x` of fixed must be f32[4, 3], got f32[4, 4]"),
     ):
         made = build_with(folder, entry, *options)

@@ -127,4 +127,57 @@ TEST_CASE("a loop within a step that goes back itself", "[interp][loop]") {
   CHECK(program.value_of("[tried(f) == tried(eager(whole)) for _ in range(3)]") == "[true, true, true]");
 }
 
+TEST_CASE("a joint graph with loops is read back from its text", "[interp][loop]") {
+  const WithGradients environment;
+  Program program(
+      "k = arange(66, dtype=f64).cos()\n"
+      "fn solve(a, b) {\n"
+      "  x = b * k\n"
+      "  for i in range(1, 66) { x[i] = (x[i] - a[i, :i] @ x[:i]) / a[i, i] }\n"
+      "  return (x * x).sum()\n"
+      "}\n"
+      "a = (eye(66, dtype=f64) * 9 + arange(66 * 66, dtype=f64).sin().view(66, 66)).requires_grad_()\n"
+      "b = arange(66, dtype=f64).sin().requires_grad_()\n"
+      "g = graph(solve, a, b, stage='joint'); again = parse_graph(str(g), g.constants)\n");
+  CHECK(program.value_of("[o for o in g.ops() if o.startswith('loop')]") == "['loop', 'loop_backward']");
+  CHECK(program.value_of("str(again) == str(g), again == g") == "(true, true)");
+}
+
+TEST_CASE("the text of a loop says what it captures and what ints are that sizes follow", "[interp][loop]") {
+  Program program(
+      "k = arange(80, dtype=f64).cos()\n"
+      "fn sums(x) { for i in range(2, 80) { x[i] = (k[:i] * x[:i]).sum() }; return x * 2 }\n"
+      "g = graph(sums, arange(80, dtype=f64).sin()); again = parse_graph(str(g), g.constants)\n");
+  CHECK(program.value_of("', captures [' in str(g) and ' with n' in str(g)") == "true");
+  CHECK(program.value_of("str(again) == str(g), again == g") == "(true, true)");
+}
+
+TEST_CASE("a loop within vmap is one node of the graph around it", "[interp][loop]") {
+  Program program(
+      "fn walk(x) { y = x * 1; for i in range(1, 70) { y[i] += 0.5 * y[i - 1] }; return y.sum() }\n"
+      "fn cell(x, w) { h = zeros(3, dtype=f64); for i in range(70) { h = tanh(h @ w + x[i]) }; return h }\n"
+      "walks = xs => vmap(walk)(xs); cells = (xs, w) => vmap(cell, in_dims=(0, none))(xs, w)\n"
+      "xs = arange(350, dtype=f64).sin().view(5, 70); w = arange(9, dtype=f64).cos().view(3, 3)\n"
+      "seq = arange(840, dtype=f64).sin().view(4, 70, 3)\n");
+  CHECK(program.loops_in("walks, xs") == "1");
+  CHECK(program.loops_in("cells, seq, w") == "1");
+  program.value_of("f = jit(walks); g = jit(cells)");
+  CHECK(program.value_of("[str(f(xs)) == str(eager(walks)(xs)) for _ in range(3)]") == "[true, true, true]");
+  CHECK(program.value_of("[str(g(seq, w)) == str(eager(cells)(seq, w)) for _ in range(3)]") ==
+        "[true, true, true]");
+}
+
+TEST_CASE("a long loop by a condition on numbers is a node", "[interp][loop]") {
+  Program program(
+      "fn walk(x, n) { y = x * 1; i = 1; while i < n { y[i] += y[i - 1]; i += 1 }; return y.sum() }\n"
+      "fn used(x, n) { y = x * 1; i = 1; while i < n { y[i] += y[i - 1]; i += 1 }; return y.sum() + i }\n"
+      "x = arange(200, dtype=f64).sin(); f = jit(walk)\n");
+  CHECK(program.loops_in("walk, x, 100") == "1");
+  CHECK(program.loops_in("walk, x, 30") == "0");
+  CHECK(program.loops_in("used, x, 100") == "0");
+  CHECK(program.value_of("[f(x, n).item() == eager(walk)(x, n).item() for n in [100, 90, 200, 66, 130]]") ==
+        "[true, true, true, true, true]");
+  CHECK(program.value_of("compile_info(f).entries") == "2");
+}
+
 }  // namespace kiln::interp::loop_node_test

@@ -47,6 +47,22 @@ std::vector<Tensor> by_tape(const Case& each, const Tensors& seeds) {
                {seeds.begin(), seeds.end()});
 }
 
+void check_backward(const Case& each, DifferentiatedFlow& pair, const FlowKept& kept,
+                    const Tensors& cotangents) {
+  const std::vector<Tensor> expected = by_tape(each, cotangents);
+  for (int time = 0; time < 2; ++time) {
+    const std::optional<Tensors> made = pair.backward(kept, cotangents, {});
+    REQUIRE(made);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < each.wanted.size(); ++i) {
+      if (!each.wanted[i]) continue;
+      const Tensor& wanted = expected[next++];
+      INFO(kiln::testing::describe((*made)[i]) << " for " << kiln::testing::describe(wanted));
+      CHECK(kiln::testing::same_bits((*made)[i], wanted));
+    }
+  }
+}
+
 void check(const Case& each, bool as_code) {
   const auto flow = std::make_shared<const FlowGraph>(each.flow);
   const auto pair = differentiate_flow(flow, each.wanted, as_code);
@@ -61,24 +77,17 @@ void check(const Case& each, bool as_code) {
   const FlowForward done = pair->forward(inputs);
   REQUIRE(done.result.exit == 0);
   REQUIRE(done.kept);
-  Tensors cotangents;
-  for (const FlowOutput& output : outputs) {
-    const Tensor last = output.value ? done.result.values[*output.value].tensor
-                                     : inputs[static_cast<std::size_t>(output.written)].tensor;
-    Dims sizes(last.sizes().begin(), last.sizes().end());
-    cotangents.push_back(noise(sizes, last.dtype(), 40 + static_cast<int>(cotangents.size())));
-  }
-  const std::vector<Tensor> expected = by_tape(each, cotangents);
-  for (int time = 0; time < 2; ++time) {
-    const std::optional<Tensors> made = pair->backward(*done.kept, cotangents, {});
-    REQUIRE(made);
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < each.wanted.size(); ++i) {
-      if (!each.wanted[i]) continue;
-      const Tensor& wanted = expected[next++];
-      INFO(kiln::testing::describe((*made)[i]) << " for " << kiln::testing::describe(wanted));
-      CHECK(kiln::testing::same_bits((*made)[i], wanted));
+  // Also zeros of both signs, which are added in the order of the tape, too.
+  for (const double scale : {1.0, 0.0, -0.0}) {
+    Tensors cotangents;
+    for (const FlowOutput& output : outputs) {
+      const Tensor last = output.value ? done.result.values[*output.value].tensor
+                                       : inputs[static_cast<std::size_t>(output.written)].tensor;
+      Dims sizes(last.sizes().begin(), last.sizes().end());
+      const int seed = 40 + static_cast<int>(cotangents.size());
+      cotangents.push_back(noise(sizes, last.dtype(), seed) * scale);
     }
+    check_backward(each, *pair, *done.kept, cotangents);
   }
 }
 void check(const Case& each) {

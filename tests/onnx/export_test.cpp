@@ -96,6 +96,35 @@ TEST_CASE("A collective is a function of one rank that is given what it was call
   CHECK(find_fault(made.model).empty());
 }
 
+TEST_CASE("Complex values are pairs of parts, which views move one by one") {
+  const Export made = exported(
+      "graph functional f(%x: f32[3, 4], %z: c64[4, 3]) {\n"
+      "  %c = complex(%x, 0) : c64[3, 4]\n"
+      "  %t = transpose(%c, dim0=0, dim1=1) : c64[4, 3]\n"
+      "  %s = cat([%t, %z], dim=0) : c64[8, 3]\n"
+      "  %p = view_as_real(%s) : f32[8, 3, 2]\n"
+      "  %d = dft(%p, inverse=false, norm=\"backward\") : f32[8, 3, 2]\n"
+      "  %y = view_as_complex(%d) : c64[8, 3]\n"
+      "  %r = imag(%y) : f32[8, 3]\n"
+      "  return %r, %y\n"
+      "}\n");
+  for (const auto& each : made.problems) INFO(each.reason);
+  CHECK(made.problems.empty());
+  CHECK(find_fault(made.model).empty());
+  REQUIRE(made.model.graph.inputs.size() == 2);
+  CHECK(made.model.graph.inputs[1].type.shape->size() == 3);
+  CHECK(made.model.graph.inputs[1].type.element == ElementType::Float);
+  CHECK(made.model.graph.outputs[1].type.shape->at(2).value == 2);
+  const Export refused = exported(
+      "graph functional f(%z: c64[4]) {\n"
+      "  %y = sinh(%z) : c64[4]\n"
+      "  return %y\n"
+      "}\n");
+  REQUIRE(refused.problems.size() == 1);
+  CHECK(refused.problems[0].reason ==
+        "'sinh' of complex numbers has no form in ONNX: write it over their parts, z.real() and z.imag()");
+}
+
 TEST_CASE("Opsets that models can be written for are named") {
   ExportOptions options;
   options.opset = 9;

@@ -352,9 +352,8 @@ TEST_CASE("derivatives that do not exist are refused with a way out", "[factor]"
   CHECK(refusal("svd", {3, 2}, {true}, 1) == "no error");
   CHECK(refusal("svd", {3, 2}, {true}, 2) == "no error");
   CHECK(refusal("qr", {3, 2}, {std::string("complete")}, 1) ==
-        "qr: with mode=\"complete\" and 3 rows but 2 columns there is no derivative: the last 1 columns of Q "
-        "are "
-        "an arbitrary basis");
+        "qr: with mode=\"complete\" and 3 rows but 2 columns there is no derivative: beyond the first 2 "
+        "the columns of Q are an arbitrary basis");
   CHECK(refusal("qr", {2, 3}, {std::string("complete")}, 1) == "no error");
   CHECK(refusal("qr", {2, 3}, {std::string("r")}, 1) ==
         "qr: with mode=\"r\" there is no derivative: it depends on Q, which is not computed");

@@ -114,7 +114,7 @@ TEST_CASE("flip and roll, of every dtype and layout", "[shape]") {
   });
   check_equal(ops::flip(tensor_of(Nd{{}, {3}}), Dims{}), Nd{{}, {3}});
   CHECK(error_of([] { call("roll", {vector_of({1})}, {Dims{1, 2}, Dims{0}}); }, ErrorKind::Shape) ==
-        "roll: 2 shifts but 1 dimensions");
+        "roll: 2 shifts but 1 dimension");
 }
 
 TEST_CASE("repeating, of every dtype and layout", "[shape]") {
@@ -135,7 +135,7 @@ TEST_CASE("repeating, of every dtype and layout", "[shape]") {
   CHECK_FALSE(shares_storage(call("repeat", {x}, {Dims{1}}), x));
   check_equal(call("repeat", {x}, {Dims{0}}), Nd{{0}, {}});
   CHECK(error_of([&] { call("repeat", {tensor_of(sample({2, 2}))}, {Dims{2}}); }, ErrorKind::Shape) ==
-        "repeat: 1 repeats for a tensor of 2 dimensions");
+        "repeat: 1 repeat for a tensor of 2 dimensions");
   CHECK(error_of([&] { call("repeat", {x}, {Dims{-1}}); }, ErrorKind::Value) ==
         "repeat: [-1] has a negative count");
 }

@@ -257,7 +257,7 @@ TEST_CASE("views that cannot be say why", "[view]") {
   CHECK(error_of([&] { ops::slice(x, 0, 0, 2, 0); }, ErrorKind::Value) ==
         "slice step must be at least 1, it is 0");
   CHECK(error_of([&] { ops::permute(x, Dims{0}); }, ErrorKind::Shape) ==
-        "permute: [0] names 1 dimensions, the tensor has 2");
+        "permute: [0] names 1 dimension, the tensor has 2");
   CHECK(error_of([&] { ops::expand(x, Dims{2, 4}); }, ErrorKind::Shape) ==
         "expand: [2, 3] cannot be expanded to [2, 4]: dimension 1 has size 3, not 1");
   CHECK(error_of([&] { ops::narrow(x, 1, 2, 2); }, ErrorKind::Index) ==

@@ -43,7 +43,7 @@ FlowItem FlowReader::exact_float(const FlowItem& whole) {
   };
   const FlowItem above = at_most(FlowItem::constant(-kExact), n);
   const FlowItem below = at_most(n, FlowItem::constant(kExact));
-  notes_.require(notes_.apply(NumberOp::And, DType::Bool, {above, below}, false));
+  notes_.require(notes_.apply(NumberOp::And, DType::Bool, {above, below}, false), "a number is too large");
   return as_float(n);
 }
 
@@ -90,6 +90,7 @@ FlowItem FlowReader::contained(const FlowItem& x, const FlowItem& given) {
   };
   if (among.is(Kind::Range) && x.is_int()) {
     const FlowItem start = forced(among.parts[0]), stop = forced(among.parts[1]), step = among.parts[2];
+    if (!step.is_literal()) throw Unsupported{"a number is looked for in a range whose step varies"};
     const bool is_rising = *step.literal_int() > 0;
     const CompareOp from = is_rising ? CompareOp::Ge : CompareOp::Le,
                     to = is_rising ? CompareOp::Lt : CompareOp::Gt;

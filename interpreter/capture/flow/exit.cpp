@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/flow/batched.h"
 #include "interpreter/capture/flow/reader.h"
 #include "interpreter/vm/registers.h"
 
@@ -35,6 +36,7 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       [[fallthrough]];
     case Kind::Tensor:
       held.number = static_cast<std::int64_t>(values.size());
+      if (item.is(Kind::Tensor)) held.vmaps = levels_of(item.tensor);
       values.push_back(notes_.operand_of(item));
       return held;
     case Kind::Tuple:

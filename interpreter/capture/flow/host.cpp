@@ -121,8 +121,12 @@ FlowItem FlowReader::call_type(const Type& type, std::vector<FlowItem> arguments
     const FlowItem zero = FlowItem::constant(std::int64_t{0}), one = FlowItem::constant(std::int64_t{1});
     if (arguments.size() == 1) arguments.insert(arguments.begin(), zero);
     if (arguments.size() == 2) arguments.push_back(one);
-    if (!arguments[2].is_literal() || *arguments[2].literal_int() == 0)
-      throw Unsupported{"the step of a range varies"};
+    const FlowItem is_step = numbers_compared(lang::CompareOp::Ne, arguments[2], zero);
+    if (!is_step.is_literal()) {
+      notes_.require(is_step, "the step of a range is zero");
+    } else if (!is_step.literal().as_bool()) {
+      throw Unsupported{"the step of a range is zero"};
+    }
     return FlowItem::group(Kind::Range, std::move(arguments));
   }
   if (arguments.size() != 1) throw Unsupported{text};

@@ -24,6 +24,8 @@ class InputSizes {
     int symbol = -1;  // in LoopFlow::exprs, which guards ask; -1: a number
   };
   Size size(FlowNotes& notes, std::int64_t now, SourceId tensor, int dim);
+  // A number of examples, which is a size of the tensors that have them.
+  Dim size(FlowNotes& notes, std::int64_t now) { return size(notes, now, -1, 0).size; }
   // Two sizes that differ as expressions, and are equal now: from the next reading on, one of their symbols
   // is written over the others. False: the sizes follow what changes in the loop, or differ.
   bool make_equal(Dim a, Dim b);

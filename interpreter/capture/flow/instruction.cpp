@@ -49,7 +49,7 @@ void FlowReader::instructions() {
     place_instruction();
     current_ = place_key();
     const auto known = knowledge_.unsupported.find(current_);
-    if (known != knowledge_.unsupported.end()) return leave(known->second);
+    if (known != knowledge_.unsupported.end()) return leave(known->second, true);
     try {
       instruction();
       if (!ended_) notes_.settle_guards();

@@ -12,10 +12,15 @@ namespace {
 FlowItem zero() { return FlowItem::constant(std::int64_t{0}); }
 }  // namespace
 
-// How many items a range has: (stop - start) // step rounded up, or none.
+// How many items a range has: (stop - start) / step rounded up, or none. A step that varies may have either
+// sign.
 FlowItem FlowReader::count_of_range(const FlowItem& start, const FlowItem& stop, const FlowItem& step) {
   const auto by = step.literal_int();
-  if (!by || *by == 0) throw Unsupported{"the step of a range varies"};
+  if (!by) {
+    const FlowItem less = numbers_binary(BinaryOp::Sub, start, stop);
+    return extreme(true, zero(),
+                   unary(lang::UnaryOp::Neg, numbers_binary(BinaryOp::FloorDiv, less, forced(step))));
+  }
   const FlowItem distance =
       *by > 0 ? numbers_binary(BinaryOp::Sub, stop, start) : numbers_binary(BinaryOp::Sub, start, stop);
   FlowItem count = distance;

@@ -47,12 +47,12 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapAround> vmaps) {
   if (levels::top != nullptr) return refused("the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused("each instruction is watched");
   const jit::NoLevels apart;
   auto flow = std::make_unique<LoopFlow>();
-  FlowSources inputs(*flow);
+  FlowSources inputs(*flow, std::move(vmaps));
   FlowKnowledge knowledge;
   for (int k = 0; k < kMostReadings; ++k) {
     FlowReader reader(vm, loop, *flow, inputs, knowledge);
@@ -65,6 +65,8 @@ LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place) {
     }
     if (flow->is_differentiated() && !jit::differentiates_loops()) return refused("gradients are recorded");
     if (draws(*flow->graph) && !in_place) return refused("random numbers are drawn");
+    if (!reader.goes_round() && reader.first_reason().empty())
+      return refused("no iteration follows this one");
     if (!reader.goes_round()) return refused(reader.first_reason(), reader.line_of_first_reason());
     return {std::move(flow), {}, 0};
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "interpreter/capture/flow/batched.h"
 #include "interpreter/capture/guard.h"
 #include "interpreter/capture/loops.h"
 #include "jit/flow/flow_graph.h"
@@ -63,6 +64,7 @@ struct LoopFlow {
     std::int64_t number = 0;
     Value value{};
     std::vector<Held> parts{};
+    std::vector<LevelId> vmaps{};  // of a tensor: those that it belongs to, innermost first
     void visit_references(ReferenceVisitor& visitor) const;
   };
   struct Exit {
@@ -86,6 +88,7 @@ struct LoopReading {
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
 // and nothing is changed. One that draws random numbers is refused unless it will run `in_place` of the loop.
-LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false);
+// `vmaps`: those around it, outermost first, whose batches the flow is given and gives.
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false, std::vector<VmapAround> vmaps = {});
 
 }  // namespace kiln::interp::capture

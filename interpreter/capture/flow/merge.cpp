@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/flow/batched.h"
 #include "interpreter/capture/flow/reader.h"
 #include "interpreter/vm/registers.h"
 
@@ -174,7 +175,8 @@ void FlowReader::meet(Place& place, std::vector<FlowItem*> leaves, std::size_t l
     const std::int64_t hint = first.is_int() ? later_hint(notes_.hint_of(first)) : 0;
     *leaves[leaf] = notes_.add_number(first.dtype, name, hint, SizeScope::kAnyInt);
   } else {
-    *leaves[leaf] = FlowItem::of(notes_.add_tensor(notes_.type_of(first), name));
+    const Tensor plain = notes_.add_tensor(notes_.type_of(first), name);
+    *leaves[leaf] = FlowItem::of(batched(plain, levels_of(first.tensor)));
   }
   place.parameters.push_back(leaf);
   notes_.at(notes_.block()).parameters.push_back(notes_.operand_of(*leaves[leaf]).value);

@@ -49,16 +49,12 @@ bool has_many_elements(const jit::FlowGraph& flow) {
   });
 }
 
-}  // namespace
+bool has_inner_loop(const jit::FlowGraph& flow) {
+  return 1 < std::count_if(flow.blocks.begin(), flow.blocks.end(),
+                           [](const jit::FlowBlock& block) { return block.begins_loop; });
+}
 
-void expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
-                         const FlowPlace* place, bool varies) {
-  if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return;
-  const std::size_t step = loop.end - 1;
-  const Value* const state = frame.base + frame.code->instructions[step].a;
-  if (frame.code->opcode_at(step) != Opcode::NextFor || !state->is(Tag::Int))
-    throw NoNode{"it goes over no range and asks for no element, and is unrolled"};
-  const std::int64_t count = state[1].as_int() + 1;
+void expect_many_iterations(const jit::FlowGraph& flow, std::int64_t count, bool varies) {
   if (!varies && count <= kMostUnrolled)
     throw NoNode{fmt::format("it goes round {} times, and up to {} are unrolled", count, kMostUnrolled)};
   const std::int64_t ops = std::max<std::int64_t>(count_ops(flow), 1);
@@ -66,12 +62,38 @@ void expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGr
     throw NoNode{"its iterations are few ops on many elements, and are unrolled"};
 }
 
+}  // namespace
+
+bool expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
+                         const FlowPlace* place, bool varies, bool is_shown) {
+  if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return true;
+  // Unrolled, loops within loops are a graph of all iterations of all of them.
+  if (!is_shown && has_inner_loop(flow) && !has_many_elements(flow)) return true;
+  const std::size_t step = loop.end - 1;
+  if (frame.code->opcode_at(step) != Opcode::NextFor) return false;
+  const Value* const state = frame.base + frame.code->instructions[step].a;
+  if (!state->is(Tag::Int)) throw NoNode{"it goes over no range and asks for no element, and is unrolled"};
+  expect_many_iterations(flow, state[1].as_int() + 1, varies);
+  return true;
+}
+
+void expect_long(const LoopFlow& loop, jit::ExitId exit, std::int64_t iterations) {
+  expect_many_iterations(*loop.graph, iterations, false);
+  const std::vector<jit::Operand>& values = loop.graph->exits[static_cast<std::size_t>(exit)].values;
+  for (const auto& [r, held] : loop.exits[static_cast<std::size_t>(exit)].registers) {
+    if (held.kind != Held::Kind::Value) continue;
+    const jit::Operand& value = values[static_cast<std::size_t>(held.number)];
+    if (!value.is_value() || loop.graph->type(value.value).is_number)
+      throw NoNode{"a number that it counts is used behind it, and it is unrolled"};
+  }
+}
+
 namespace {
 
 // ---- Exits ----
 
 bool is_same(const Held& a, const Held& b) {
-  return a.kind == b.kind && a.number == b.number && identical(a.value, b.value) &&
+  return a.kind == b.kind && a.number == b.number && a.vmaps == b.vmaps && identical(a.value, b.value) &&
          std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), is_same);
 }
 

@@ -41,6 +41,8 @@ Tensors FlowNotes::view(const Op& op, Inputs inputs, const Attrs& attrs) {
 }
 
 Tensor FlowNotes::slice(const Tensor& x, int dim, Dim start, Dim stop, Dim step) {
+  if (const Wrapper* const batch = levels::wrapper_of(x))  // whose value has the examples first
+    return levels::wrap_like(x, slice(batch->value, dim + 1, start, stop, step), {});
   static const Op& row = core_ops().slice;
   const auto d = static_cast<std::size_t>(dim);
   const Dim size = x.sizes()[d];

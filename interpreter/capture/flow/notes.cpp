@@ -61,8 +61,9 @@ void FlowNotes::know(const Tensor& x, ValueId id) {
 
 jit::Type FlowNotes::type_of(const FlowItem& item) const {
   if (item.is(FlowItem::Kind::Number)) return number_type(item.dtype);
-  jit::Type type = jit::to_type(item.tensor.type());
-  if (!item.tensor.is_contiguous()) type.strides = item.tensor.strides();
+  const Tensor plain = levels::innermost(item.tensor);
+  jit::Type type = jit::to_type(plain.type());
+  if (!plain.is_contiguous()) type.strides = plain.strides();
   return type;
 }
 
@@ -70,8 +71,9 @@ Operand FlowNotes::operand_of(const FlowItem& item) const {
   return item.is(FlowItem::Kind::Number) ? item.operand : operand_of(item.tensor);
 }
 
-Operand FlowNotes::operand_of(const Tensor& x) const {
-  if (!x) return {};
+Operand FlowNotes::operand_of(const Tensor& given) const {
+  if (!given) return {};
+  const Tensor x = levels::innermost(given);
   if (const auto found = ids_.find(x.impl()); found != ids_.end()) return Operand::of(found->second);
   if (!x.is_number()) throw Unsupported{"a tensor comes from where it cannot be followed"};
   if (x.is_symbol()) {
@@ -198,6 +200,7 @@ Dim FlowNotes::slice_end(const FlowItem& number, Dim size, Dim start) {
 }
 
 FlowItem FlowNotes::item(const Tensor& x) {
+  if (levels::is_batched(x)) throw Unsupported{"a number is asked of what differs between examples"};
   const bool is_one = std::all_of(x.sizes().begin(), x.sizes().end(), [](Dim size) { return same(size, 1); });
   if (!is_one) throw Unsupported{"a number is asked of a tensor of more elements than one"};
   if (is_complex(x.dtype())) throw Unsupported{"a complex number is asked of a tensor"};
@@ -205,8 +208,8 @@ FlowItem FlowNotes::item(const Tensor& x) {
   return apply(NumberOp::Item, dtype, {FlowItem::of(x)}, false);
 }
 
-void FlowNotes::require(const FlowItem& condition) {
-  const ExitId leave = exit("a number is too large");
+void FlowNotes::require(const FlowItem& condition, const std::string& otherwise) {
+  const ExitId leave = exit(otherwise);
   jit::FlowEnd end;
   end.kind = jit::FlowEnd::Kind::Branch;
   end.condition = operand_of(condition);

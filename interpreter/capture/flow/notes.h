@@ -56,8 +56,8 @@ class FlowNotes final : public StandIn {
   Dim slice_end(const FlowItem& number, Dim size, Dim start);
   FlowItem item(const Tensor& x);  // the number that a tensor of one element holds
   Tensor slice(const Tensor& x, int dim, Dim start, Dim stop, Dim step);
-  // The flow goes on where the bool holds, and leaves where not.
-  void require(const FlowItem& condition);
+  // The flow goes on where the bool holds, and leaves where not, for the reason that is given.
+  void require(const FlowItem& condition, const std::string& otherwise);
   // Has a number been left open that was asked of symbols? It becomes a step of its own.
   void settle_guards();
 

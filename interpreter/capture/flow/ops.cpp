@@ -136,7 +136,8 @@ FlowItem FlowReader::op_on_numbers(const OpEntry& entry, std::vector<FlowItem> a
   const FlowItem number = notes_.call(form.op->name(), arguments);
   if (!gives_whole_numbers(*form.op)) return number;
   const FlowItem size = notes_.apply(jit::NumberOp::Absolute, DType::F64, {number}, false);
-  notes_.require(notes_.apply(jit::NumberOp::Less, DType::Bool, {size, FlowItem::constant(9e18)}, false));
+  notes_.require(notes_.apply(jit::NumberOp::Less, DType::Bool, {size, FlowItem::constant(9e18)}, false),
+                 "a number is too large");
   return notes_.apply(jit::NumberOp::ToInt, DType::I64, {number}, true);
 }
 

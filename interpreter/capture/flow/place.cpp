@@ -24,6 +24,7 @@ std::int64_t most_unrolled(const LoopFlow& loop) {
 }  // namespace
 
 bool FlowPlace::ends_entries() const {
+  if (is_asked_for && given_up.empty()) return true;
   if (pending != nullptr && expected_trips > most_unrolled(pending->loop())) return true;
   return std::any_of(entries.begin(), entries.end(), [](const std::unique_ptr<FlowEntry>& each) {
     return each->trips > each->runs * most_unrolled(each->loop);
@@ -31,6 +32,7 @@ bool FlowPlace::ends_entries() const {
 }
 
 bool FlowPlace::requires_gradients(const Frame& frame) const {
+  if (entries.empty() && pending == nullptr) return false;
   const LoopFlow& loop = entries.empty() ? pending->loop() : entries.back()->loop;
   SourceValues found(loop.sources, &frame);
   return std::any_of(loop.inputs.begin(), loop.inputs.end(), [&](const LoopFlow::Input& each) {

@@ -18,6 +18,7 @@ struct FlowPlace {
   std::vector<std::unique_ptr<FlowEntry>> entries;
   std::unique_ptr<PendingFlow> pending;  // whose code is made while the interpreter goes on
   std::int64_t expected_trips = 0;       // of a run of the pending one: those that were left when it was read
+  bool is_asked_for = false;             // the program asked to compile the loop, which can be no node
   std::string given_up;                  // why the loop runs as a flow no more; empty: it may
   std::string latest_reason;             // why it was not read, or not made to code, the last time
   int failures = 0;                      // readings that gave no entry
@@ -30,8 +31,8 @@ struct FlowPlace {
   // Does the loop run as a flow, or will it soon, and so many iterations at once that an entry which comes to
   // it is better ended there than going on with the loop unrolled?
   bool ends_entries() const;
-  // Does a tensor that the latest flow is given in this frame require gradients? There is one, or one
-  // pending.
+  // Does a tensor that the latest flow, or the one pending, is given in this frame require gradients? Not
+  // where there is none: a loop that is asked for was read when none did.
   bool requires_gradients(const Frame& frame) const;
   // Does a flow run where they do, and are recorded?
   bool records() const;

@@ -28,7 +28,8 @@ bool FlowReader::read() {
                         ? 0
                         : code.span(loop_.top).file->locate(code.span(loop_.top).begin).line;
   notes_.graph().name = fmt::format("{}:{}", code.name.empty() ? "loop" : code.name, line);
-  inputs_.begin(notes_);
+  LevelsAround vmaps;
+  inputs_.begin(notes_, vmaps);
   flow_.exits.clear();
   FlowFrame frame;
   frame.code = &code;
@@ -110,8 +111,8 @@ void FlowReader::branch(const FlowItem& condition, std::size_t then, std::size_t
   connect(from, true, std::move(next));
 }
 
-void FlowReader::leave(const std::string& reason) {
-  if (first_reason_.empty()) first_reason_ = reason, first_line_ = line();
+void FlowReader::leave(const std::string& reason, bool names_line) {
+  if (first_reason_.empty()) first_reason_ = reason, first_line_ = names_line ? 0 : line();
   FlowEnd end;
   end.kind = FlowEnd::Kind::Leave;
   end.exit = exit_of(state_, reason);
@@ -130,6 +131,14 @@ void FlowReader::leave_by_edge(BlockId from, bool is_other, const FlowState& sta
 
 // ---- The whole ----
 
+// Is the loop the innermost one around the instruction? Where what comes again is no inner loop's, the loop
+// goes round: at the first instruction of its body, or behind one where registers hold the same in all
+// iterations, as at the step to the next item where the first iteration makes a tensor of a number.
+bool FlowReader::is_around(std::size_t pc) const {
+  const std::vector<Loop> around = entry_frame_.code->loops().around(pc);
+  return !around.empty() && around.front().top == loop_.top;
+}
+
 void FlowReader::finish_arguments(Place& place) {
   for (Edge& each : place.edges) {
     FlowEnd& end = notes_.at(each.from).end;
@@ -142,7 +151,7 @@ void FlowReader::finish_arguments(Place& place) {
     if (each.from < place.block) continue;
     jit::FlowBlock& block = notes_.at(place.block);
     block.begins_loop = true;
-    goes_round_ = goes_round_ || (!place.entry.in_call() && place.entry.top().pc == loop_.top);
+    goes_round_ = goes_round_ || (!place.entry.in_call() && is_around(place.entry.top().pc));
     block.interrupted = exit_of(place.entry, "interrupted");
   }
 }

@@ -105,6 +105,7 @@ class FlowReader {
   bool fits(FlowState known, const FlowState& state);
   void connect(jit::BlockId from, bool is_other, FlowState state);
   void leave_by_edge(jit::BlockId from, bool is_other, const FlowState& state, const std::string& reason);
+  bool is_around(std::size_t pc) const;
   void finish();
   void finish_arguments(Place& place);
   std::string key_of(const FlowState& state) const;
@@ -117,7 +118,7 @@ class FlowReader {
   void end_block(jit::FlowEnd end);
   void go_to(std::size_t pc);  // in the innermost frame
   void branch(const FlowItem& condition, std::size_t then, std::size_t other);
-  void leave(const std::string& reason);
+  void leave(const std::string& reason, bool names_line = false);
 
   // ---- Exits (exit.cpp) ----
   // What there is in front of an instruction of the loop's own frame.

@@ -29,6 +29,8 @@ void add_flows(const FlowPlace& place, HotLoop& loop) {
     if (entry->differentiated) {
       loop.kept_bytes += entry->kept_bytes;
       loop.kept_iterations += entry->trips;
+      for (const auto& [reason, count] : entry->differentiated->left_to_tape())
+        add_exit(loop.op_by_op, reason, count);
     }
     loop.flow_bytes += static_cast<std::int64_t>(entry->code_bytes);
     for (std::size_t k = 0; k < entry->exits.size(); ++k) {
@@ -64,6 +66,9 @@ std::vector<std::string> flow_sentences(const HotLoop& loop) {
   if (loop.kept_iterations > 0)
     sentences.push_back(fmt::format("  it kept {} bytes for backward, {} an iteration", loop.kept_bytes,
                                     loop.kept_bytes / loop.kept_iterations));
+  for (const LoopExit& each : loop.op_by_op)
+    sentences.push_back(
+        fmt::format("  it went back op by op on the tape {}: {}", times(each.count), each.reason));
   for (const LoopExit& each : loop.exits)
     sentences.push_back(fmt::format("  it left {} because {}", times(each.count), each.reason));
   if (loop.is_pending)

@@ -4,25 +4,28 @@
 
 #include <fmt/format.h>
 
+#include "interpreter/capture/flow/batched.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
 
 using Input = LoopFlow::Input;
 
-void FlowSources::begin(FlowNotes& notes) {
+void FlowSources::begin(FlowNotes& notes, LevelsAround& entered) {
   notes_ = &notes;
   found_new_ = false;
   flow_.guards.clear();
   flow_.inputs.clear();
   flow_.wanted.clear();
   sizes_.begin();
+  for (const VmapAround& each : vmaps_) entered.enter(each, sizes_.size(notes, each.examples));
   for (Entry& each : entries_) begin(notes, each);
 }
 
 void FlowSources::begin(FlowNotes& notes, Entry& entry) {
   flow_.inputs.push_back({entry.kind, entry.source});
-  const bool requires_gradients = entry.kind == Input::Kind::Tensor && requires_grad(entry.value.tensor());
+  const bool requires_gradients =
+      entry.kind == Input::Kind::Tensor && requires_grad(levels::innermost(entry.value.tensor()));
   if (requires_gradients) flow_.records = grad_enabled();
   flow_.wanted.push_back(requires_gradients && grad_enabled());
   const bool is_register = flow_.sources[entry.source].kind == Source::Kind::Register;
@@ -51,7 +54,7 @@ Tensor FlowSources::now(const Tensor& x) const {
 }
 
 FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
-  const Tensor x = now(entry.value.tensor());
+  const Tensor x = now(levels::innermost(entry.value.tensor()));
   Guard guard;
   guard.kind = Guard::Kind::Tensor;
   guard.source = entry.source;
@@ -66,7 +69,7 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   }
   if (!x.is_contiguous()) type.strides = x.strides();
   this->guard(std::move(guard));
-  return FlowItem::of(notes.add_tensor(type, entry.name));
+  return FlowItem::of(batched(notes.add_tensor(type, entry.name), levels_of(entry.value.tensor())));
 }
 
 DType FlowSources::dtype_of_list(const Entry& entry) const {
@@ -98,7 +101,7 @@ SourceId FlowSources::part(SourceId parent, Source::Kind kind, std::int64_t numb
 namespace {
 
 void check_tensor(const Tensor& x, const std::string& name) {
-  if (x.impl()->wrapper != nullptr) throw Unsupported{"`" + name + "` is a tensor of a transform"};
+  if (!is_readable_batch(x)) throw Unsupported{"`" + name + "` is a tensor of a transform"};
   if (x.device() != Device{}) throw Unsupported{"`" + name + "` is not on the CPU"};
   if (x.is_number()) throw Unsupported{"`" + name + "` is a number as a tensor"};
 }
@@ -117,7 +120,7 @@ FlowItem FlowSources::input(const Value& value, SourceId source) {
   if (value.is(Tag::Int) && source == left_) return find(Input::Kind::Left, value, next_);
   if (value.is_number()) return find(Input::Kind::Number, value, source);
   check_tensor(value.tensor(), flow_.sources[source].text);
-  follow_base(value.tensor());
+  follow_base(levels::innermost(value.tensor()));
   const SourceId first = by_tensor_.try_emplace(value.tensor_impl(), source).first->second;
   expect_one(source, first);
   return find(Input::Kind::Tensor, value, first);

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "interpreter/capture/flow/batched.h"
 #include "interpreter/capture/flow/input_sizes.h"
 #include "interpreter/capture/flow/loop_flow.h"
 #include "interpreter/capture/flow/notes.h"
@@ -15,15 +16,18 @@ struct ReadAgain {};
 
 class FlowSources {
  public:
-  explicit FlowSources(LoopFlow& flow) : flow_(flow), outer_(SizeScope::current()), sizes_(flow) {}
+  // `vmaps`: around the loop, outermost first.
+  explicit FlowSources(LoopFlow& flow, std::vector<VmapAround> vmaps = {})
+      : flow_(flow), outer_(SizeScope::current()), vmaps_(std::move(vmaps)), sizes_(flow) {}
 
   // The range that the loop goes over: where its next item is found, and how many follow.
   void set_own_range(SourceId next, SourceId left) {
     next_ = next;
     left_ = left;
   }
-  // The inputs found so far become the first values of the graph. Guards are found anew.
-  void begin(FlowNotes& notes);
+  // The inputs found so far become the first values of the graph. Guards are found anew, and the vmaps around
+  // the loop are entered.
+  void begin(FlowNotes& notes, LevelsAround& entered);
 
   SourceId add_source(Source source) { return flow_.sources.add(std::move(source)); }
   SourceId part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text);
@@ -78,6 +82,7 @@ class FlowSources {
 
   LoopFlow& flow_;
   const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
+  const std::vector<VmapAround> vmaps_;
   FlowNotes* notes_ = nullptr;
   bool found_new_ = false;
   SourceId next_ = -1, left_ = -1;

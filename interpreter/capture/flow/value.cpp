@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "interpreter/capture/flow/batched.h"
 
 namespace kiln::interp::capture {
 
@@ -101,9 +104,11 @@ std::string signature_of(const FlowItem& item) {
     }
     case Kind::Number:
       return std::string(name(item.dtype));
-    case Kind::Tensor:
-      return fmt::format("{}^{}{}", name(item.tensor.dtype()), item.tensor.rank(),
-                         item.tensor.is_contiguous() ? "" : "s");
+    case Kind::Tensor: {
+      const Tensor plain = levels::innermost(item.tensor);
+      return fmt::format("{}^{}{}{}", name(plain.dtype()), plain.rank(), plain.is_contiguous() ? "" : "s",
+                         fmt::join(levels_of(item.tensor), "@"));
+    }
     default: {
       std::string text = fmt::format("{}:{}(", static_cast<int>(item.kind), static_cast<int>(item.form));
       for (const FlowItem& part : item.parts) text += signature_of(part) + ",";

@@ -21,17 +21,18 @@ void clear_above_diagonal(int n, T* a) {
   for (std::int64_t j = 0; j < n; ++j) std::fill_n(a + j * n, j, T(0));
 }
 
-// The lower factor in place, by columns, from the lower triangle.
+// The lower factor in place, by columns, from the lower triangle. Of the diagonal the real part counts.
 template <class T>
 int factorize_small(int n, T* a) {
   for (int j = 0; j < n; ++j) {
     T* column = a + std::ptrdiff_t{j} * n;
     for (int k = 0; k < j; ++k) {
       const T* before = a + std::ptrdiff_t{k} * n;
-      for (int i = j; i < n; ++i) column[i] -= before[i] * before[j];
+      const T scale = conjugated(before[j]);
+      for (int i = j; i < n; ++i) column[i] -= before[i] * scale;
     }
-    if (!(column[j] > 0)) return j + 1;
-    column[j] = std::sqrt(column[j]);
+    if (!(real_part(column[j]) > 0)) return j + 1;
+    column[j] = std::sqrt(real_part(column[j]));
     for (int i = j + 1; i < n; ++i) column[i] /= column[j];
   }
   return 0;
@@ -62,7 +63,7 @@ Factored first_failure(std::span<const int> infos) {
 
 Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
   constexpr int kSmall = 12;  // up to this order plain loops are faster than a call
-  return with_real(a.dtype(), [&]<class T>() {
+  return with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int n = matrices.rows();
     const std::int64_t elements = std::int64_t{n} * n;
@@ -71,7 +72,8 @@ Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
     each_matrix(matrices.count(), 0.4 * n * static_cast<double>(elements), [&](Scratch& memory) {
       return [&, l = memory.take<T>(elements)](std::int64_t i) {
         const auto factorize = [n, l] { return Lapack<T>::get().potrf('L', n, l, n); };
-        // The upper triangle read transposed is the lower one, and u is l.t().
+        // The upper triangle read transposed is the lower one, and u is l.t(): of complex matrices, the
+        // factor of the conjugate one.
         upper ? matrices.read_transposed(i, l) : matrices.read(i, l);
         infos[static_cast<std::size_t>(i)] =
             n <= kSmall
@@ -92,7 +94,7 @@ Factored cholesky(const Tensor& result, const Tensor& a, bool upper) {
 void solve_triangular(const Tensor& result, const Tensor& a, const Tensor& b, Triangle triangle, bool left) {
   if (result.numel() == 0) return;
   const IntDims batch = batch_of(result);
-  with_real(a.dtype(), [&]<class T>() {
+  with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
     const Matrices<T> sides(b, batch);
     const int n = matrices.rows();

@@ -41,14 +41,15 @@ class SmallEigen {
  public:
   SmallEigen(int n, bool vectors, Scratch& memory) : job_(vectors ? 'V' : 'N'), n_(n), memory_(&memory) {
     a_ = memory.take<T>(std::int64_t{n} * n);
-    values_ = memory.take<T>(n);
+    values_ = memory.take<RealOf<T>>(n);
     if (n == 0) return;
     T best = 0;
-    int best_integers = 0;
-    call(&best, -1, &best_integers, -1);
+    RealOf<T> best_reals = 0;
+    call(&best, -1, &best_reals, -1, &integers_size_, -1);
     size_ = workspace_size(best);
-    integers_size_ = best_integers;
+    reals_size_ = workspace_size(best_reals);
     work_ = memory.take<T>(size_);
+    reals_ = memory.take<RealOf<T>>(reals_size_);
     integers_ = memory.take<int>(integers_size_);
   }
   // The lower triangle.
@@ -58,22 +59,30 @@ class SmallEigen {
       if (!std::isfinite(largest_magnitude(a_ + j * n_ + j, n_ - j))) return kNotFinite;
     if (n_ == 0) return 0;
     return call_library(*memory_, 1.5 * n_ * n_ * n_, [self = *this] {
-      return self.call(self.work_, self.size_, self.integers_, self.integers_size_);
+      return self.call(self.work_, self.size_, self.reals_, self.reals_size_, self.integers_,
+                       self.integers_size_);
     });
   }
-  const T* values() const { return values_; }
-  void write_vectors(T* to) const { write_matrix(a_, n_, n_, n_, to); }
+  const RealOf<T>* values() const { return values_; }
+  void write_vectors(T* to) {
+    for (std::int64_t j = 0; j < n_; ++j) settle_phase(a_ + j * n_, n_);
+    write_matrix(a_, n_, n_, n_, to);
+  }
 
  private:
-  int call(T* work, int size, int* integers, int integers_size) const {
-    return Lapack<T>::get().syevd(job_, 'L', n_, a_, n_, values_, work, size, integers, integers_size);
+  int call(T* work, int size, RealOf<T>* reals, int reals_size, int* integers, int integers_size) const {
+    return Lapack<T>::get().syevd(job_, 'L', n_, a_, n_, values_, work, size, reals, reals_size, integers,
+                                  integers_size);
   }
   char job_;
   int n_;
   int size_ = 0;
+  int reals_size_ = 0;
   int integers_size_ = 0;
-  T *a_, *values_;
+  T* a_;
+  RealOf<T>* values_;
   T* work_ = nullptr;
+  RealOf<T>* reals_ = nullptr;
   int* integers_ = nullptr;
   Scratch* memory_;
 };
@@ -183,29 +192,37 @@ class BlockedEigen {
 template <class T, class F>
 void with_eigen(int n, bool vectors, const F& f) {
   constexpr int kSmall = 12;  // fewer rows have less to gain from vectors
-  vectors&& n >= kSmall ? f.template operator()<BlockedEigen<T>>() : f.template operator()<SmallEigen<T>>();
+  if constexpr (kParts<T> == 1) {
+    if (vectors && n >= kSmall) return f.template operator()<BlockedEigen<T>>();
+  }
+  f.template operator()<SmallEigen<T>>();
 }
 
 }  // namespace
 
 Factored eigh(const Tensor& values, const Tensor& columns, const Tensor& a, bool upper) {
   const bool vectors = static_cast<bool>(columns);
-  return with_real(a.dtype(), [&]<class T>() {
+  return with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int n = matrices.rows();
     std::vector<int> infos(static_cast<std::size_t>(matrices.count()));
-    T* to_values = values.writable<T>();
+    auto* to_values = values.writable<RealOf<T>>();
     T* to_columns = vectors ? columns.writable<T>() : nullptr;
     with_eigen<T>(n, vectors, [&]<class Eigen>() {
       each_matrix(matrices.count(), 10.0 * n * n * (n + 1), [&](Scratch& memory) {
         return [&, n, eigen = Eigen(n, vectors, memory)](std::int64_t i) mutable {
-          // The upper triangle read transposed is the lower one.
+          // The upper triangle read transposed is the lower one: of complex matrices, that of the conjugate
+          // one, whose vectors are conjugate.
           const MatrixView<T> from = matrices.view(i);
           int& info = infos[static_cast<std::size_t>(i)];
           info = eigen.factorize(upper ? MatrixView<T>{from.data, from.column, from.row} : from);
           if (info != 0) return;
           std::copy_n(eigen.values(), n, to_values + i * n);
-          if (vectors) eigen.write_vectors(to_columns + i * n * n);
+          if (!vectors) return;
+          T* const to = to_columns + i * n * n;
+          eigen.write_vectors(to);
+          if (upper && kParts<T> == 2)
+            std::transform(to, to + std::int64_t{n} * n, to, [](T x) { return conjugated(x); });
         };
       });
     });

@@ -1,5 +1,6 @@
-// Owns factorizations of batches of matrices on the CPU, f32 and f64, and what is computed from them. Bits
-// depend on the elements alone: not on layouts, addresses, the place in a batch or the number of threads.
+// Owns factorizations of batches of matrices on the CPU, f32, f64, c64 and c128, and what is computed from
+// them. Bits depend on the elements alone: not on layouts, addresses, the place in a batch or the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,10 @@
 
 namespace kiln::cpu {
 
-// All results are contiguous, of a's dtype, and sized as said.
+// All results are contiguous, of a's dtype, and sized as said; singular values, eigenvalues of symmetric
+// matrices, logarithms and parts are real numbers. Of complex matrices `.t()` stands for the adjoint,
+// symmetric for Hermitian, and columns of u and eigenvectors have a largest element that is real and
+// positive.
 
 // The first matrix of the batch that has no result, or -1. `info` is LAPACK's: which pivot or minor failed.
 struct Factored {

@@ -12,6 +12,7 @@ namespace kiln::cpu {
 
 namespace {
 
+// Of real matrices.
 template <class T>
 class GeneralEigen {
  public:
@@ -64,7 +65,7 @@ class GeneralEigen {
     return turn;
   }
   int call(T* work, int size) const {
-    return Lapack<T>::get().geev(job_, n_, a_, n_, real_, imaginary_, vectors_, n_, work, size);
+    return Lapack<T>::get().geev(job_, n_, a_, n_, real_, imaginary_, vectors_, n_, work, size, nullptr);
   }
   char job_;
   int n_;
@@ -74,20 +75,73 @@ class GeneralEigen {
   Scratch* memory_;
 };
 
+// Of complex matrices.
+template <class T>
+class ComplexEigen {
+ public:
+  using Real = RealOf<T>;
+
+  ComplexEigen(int n, bool vectors, Scratch& memory) : job_(vectors ? 'V' : 'N'), n_(n), memory_(&memory) {
+    const std::int64_t area = std::int64_t{n} * n;
+    a_ = memory.take<T>(area);
+    values_ = memory.take<T>(n);
+    vectors_ = memory.take<T>(vectors ? area : 1);
+    reals_ = memory.take<Real>(std::int64_t{2} * n);
+    T best = 0;
+    call(&best, -1);
+    size_ = workspace_size(best);
+    work_ = memory.take<T>(size_);
+  }
+  int factorize(const MatrixView<T>& from) {
+    copy_matrix(from.data, from.row, from.column, n_, n_, a_);
+    if (!std::isfinite(largest_magnitude(a_, std::int64_t{n_} * n_))) return kNotFinite;
+    return call_library(*memory_, 100.0 * n_ * n_ * n_,
+                        [self = *this] { return self.call(self.work_, self.size_); });
+  }
+  void write_values(Real* real, Real* imaginary) const {
+    for (int j = 0; j < n_; ++j) real[j] = values_[j].real(), imaginary[j] = values_[j].imag();
+  }
+  // Row-major.
+  void write_vectors(Real* real, Real* imaginary) {
+    for (int j = 0; j < n_; ++j) {
+      T* const column = vectors_ + std::int64_t{j} * n_;
+      settle_phase(column, n_);
+      for (std::int64_t i = 0; i < n_; ++i) {
+        real[i * n_ + j] = column[i].real();
+        imaginary[i * n_ + j] = column[i].imag();
+      }
+    }
+  }
+
+ private:
+  int call(T* work, int size) const {
+    return Lapack<T>::get().geev(job_, n_, a_, n_, values_, nullptr, vectors_, n_, work, size, reals_);
+  }
+  char job_;
+  int n_;
+  int size_ = 0;
+  T *a_, *values_, *vectors_;
+  Real* reals_;
+  T* work_ = nullptr;
+  Scratch* memory_;
+};
+
 }  // namespace
 
 Factored eig(const EigenParts& out, const Tensor& a) {
   const bool vectors = static_cast<bool>(out.vectors_real);
-  return with_real(a.dtype(), [&]<class T>() {
+  return with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int n = matrices.rows();
     std::vector<int> infos(static_cast<std::size_t>(matrices.count()));
     if (n == 0) return first_failure(infos);
-    T *const real = out.real.writable<T>(), *const imaginary = out.imaginary.writable<T>();
-    T* const vectors_real = vectors ? out.vectors_real.writable<T>() : nullptr;
-    T* const vectors_imaginary = vectors ? out.vectors_imaginary.writable<T>() : nullptr;
+    using Real = RealOf<T>;
+    using Eigen = std::conditional_t<kParts<T> == 1, GeneralEigen<Real>, ComplexEigen<T>>;
+    Real *const real = out.real.writable<Real>(), *const imaginary = out.imaginary.writable<Real>();
+    Real* const vectors_real = vectors ? out.vectors_real.writable<Real>() : nullptr;
+    Real* const vectors_imaginary = vectors ? out.vectors_imaginary.writable<Real>() : nullptr;
     each_matrix(matrices.count(), 25.0 * n * n * n, [&](Scratch& memory) {
-      return [&, n, eigen = GeneralEigen<T>(n, vectors, memory)](std::int64_t i) mutable {
+      return [&, n, eigen = Eigen(n, vectors, memory)](std::int64_t i) mutable {
         int& info = infos[static_cast<std::size_t>(i)];
         info = eigen.factorize(matrices.view(i));
         if (info != 0) return;

@@ -33,8 +33,11 @@ void* openblas() {
 template <class T>
 Lapack<T>::Lapack(void* library) {
   if (library == nullptr) refuse("it is not there");
-  const auto find = [library](auto& routine, const std::string& name) {
-    const std::string symbol = (std::is_same_v<T, float> ? "s" : "d") + name + "_";
+  constexpr bool kIsReal = std::is_same_v<T, Real>;
+  constexpr bool kIsSingle = std::is_same_v<Real, float>;
+  const std::string precision = kIsReal ? (kIsSingle ? "s" : "d") : (kIsSingle ? "c" : "z");
+  const auto find = [&](auto& routine, const std::string& name) {
+    const std::string symbol = precision + name + "_";
     routine = reinterpret_cast<std::remove_reference_t<decltype(routine)>>(dlsym(library, symbol.c_str()));
     if (routine == nullptr) refuse("the one installed has no " + symbol);
   };
@@ -43,9 +46,9 @@ Lapack<T>::Lapack(void* library) {
   find(geev_, "geev");
   find(potrf_, "potrf");
   find(geqrf_, "geqrf");
-  find(orgqr_, "orgqr");
+  find(orgqr_, kIsReal ? "orgqr" : "ungqr");
   find(gesdd_, "gesdd");
-  find(syevd_, "syevd");
+  find(syevd_, kIsReal ? "syevd" : "heevd");
 }
 
 template <class T>
@@ -69,12 +72,17 @@ int Lapack<T>::getrf(int m, int n, T* a, int lda, int* pivots) const {
 }
 
 template <class T>
-int Lapack<T>::geev(char job, int n, T* a, int lda, T* real, T* imaginary, T* vectors, int ldv, T* work,
-                    int size) const {
+int Lapack<T>::geev(char job, int n, T* a, int lda, T* values, [[maybe_unused]] T* imaginary, T* vectors,
+                    int ldv, T* work, int size, [[maybe_unused]] Real* reals) const {
   int info = 0;
   const char none = 'N';
   const int one = 1;
-  geev_(&none, &job, &n, a, &lda, real, imaginary, nullptr, &one, vectors, &ldv, work, &size, &info, 1, 1);
+  if constexpr (std::is_same_v<T, Real>) {
+    geev_(&none, &job, &n, a, &lda, values, imaginary, nullptr, &one, vectors, &ldv, work, &size, &info, 1,
+          1);
+  } else {
+    geev_(&none, &job, &n, a, &lda, values, nullptr, &one, vectors, &ldv, work, &size, reals, &info, 1, 1);
+  }
   return info;
 }
 
@@ -100,22 +108,34 @@ int Lapack<T>::orgqr(int m, int n, int k, T* a, int lda, const T* tau, T* work, 
 }
 
 template <class T>
-int Lapack<T>::gesdd(char job, int m, int n, T* a, int lda, T* s, T* u, int ldu, T* vh, int ldvh, T* work,
-                     int size, int* integers) const {
+int Lapack<T>::gesdd(char job, int m, int n, T* a, int lda, Real* s, T* u, int ldu, T* vh, int ldvh, T* work,
+                     int size, [[maybe_unused]] Real* reals, int* integers) const {
   int info = 0;
-  gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, integers, &info, 1);
+  if constexpr (std::is_same_v<T, Real>) {
+    gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, integers, &info, 1);
+  } else {
+    gesdd_(&job, &m, &n, a, &lda, s, u, &ldu, vh, &ldvh, work, &size, reals, integers, &info, 1);
+  }
   return info;
 }
 
 template <class T>
-int Lapack<T>::syevd(char job, char triangle, int n, T* a, int lda, T* values, T* work, int size,
-                     int* integers, int integers_size) const {
+int Lapack<T>::syevd(char job, char triangle, int n, T* a, int lda, Real* values, T* work, int size,
+                     [[maybe_unused]] Real* reals, [[maybe_unused]] int reals_size, int* integers,
+                     int integers_size) const {
   int info = 0;
-  syevd_(&job, &triangle, &n, a, &lda, values, work, &size, integers, &integers_size, &info, 1, 1);
+  if constexpr (std::is_same_v<T, Real>) {
+    syevd_(&job, &triangle, &n, a, &lda, values, work, &size, integers, &integers_size, &info, 1, 1);
+  } else {
+    syevd_(&job, &triangle, &n, a, &lda, values, work, &size, reals, &reals_size, integers, &integers_size,
+           &info, 1, 1);
+  }
   return info;
 }
 
 template class Lapack<float>;
 template class Lapack<double>;
+template class Lapack<std::complex<float>>;
+template class Lapack<std::complex<double>>;
 
 }  // namespace kiln::cpu

@@ -6,6 +6,7 @@
 #include "tensor/cpu/linalg/factor.h"
 #include "tensor/cpu/linalg/lapack.h"
 #include "tensor/cpu/linalg/library_call.h"
+#include "tensor/cpu/linalg/library_lu.h"
 #include "tensor/cpu/linalg/matrices.h"
 
 namespace kiln::cpu {
@@ -36,7 +37,7 @@ class SmallLu {
         if (std::abs(a[i + k * n]) > std::abs(a[best + k * n])) best = i;
       pivots_[k] = best + 1;
       const T pivot = a[best + k * n];
-      if (pivot == 0) {
+      if (pivot == T(0)) {
         if (info == 0) info = k + 1;
         continue;
       }
@@ -110,7 +111,8 @@ class SmallLu {
 // Calls f with the class that factorizes matrices of order n.
 template <class T, class F>
 auto with_factorization(int n, const F& f) {
-  return n <= kSmall ? f.template operator()<SmallLu<T>>() : f.template operator()<BlockedLu<T>>();
+  using Large = std::conditional_t<kParts<T> == 1, BlockedLu<RealOf<T>>, LibraryLu<T>>;
+  return n <= kSmall ? f.template operator()<SmallLu<T>>() : f.template operator()<Large>();
 }
 
 // Runs f(lu, info, i) for every matrix of a batch, factorized.
@@ -134,7 +136,7 @@ IntDims batch_of(const Tensor& x) { return IntDims(x.sizes().begin(), x.sizes().
 }  // namespace
 
 void determinant(const Tensor& result, const Tensor& a) {
-  with_real(a.dtype(), [&]<class T>() {
+  with_element(a.dtype(), [&]<class T>() {
     T* out = result.writable<T>();
     each_factorized<T>(a, [&](const auto& lu, int, std::int64_t i) {
       T product = lu.is_odd() ? -1 : 1;
@@ -145,15 +147,15 @@ void determinant(const Tensor& result, const Tensor& a) {
 }
 
 void sign_and_log_determinant(const Tensor& sign, const Tensor& log, const Tensor& a) {
-  with_real(a.dtype(), [&]<class T>() {
+  with_element(a.dtype(), [&]<class T>() {
     T* signs = sign.writable<T>();
-    T* logs = log.writable<T>();
+    auto* logs = log.writable<RealOf<T>>();
     each_factorized<T>(a, [&](const auto& lu, int, std::int64_t i) {
-      T sum = 0;
+      RealOf<T> sum = 0;
       T product = lu.is_odd() ? -1 : 1;
       for (int k = 0; k < lu.order(); ++k) {
         const T pivot = lu.pivot(k);
-        product *= pivot == 0 ? T(0) : std::copysign(T(1), pivot);
+        product *= direction(pivot);
         sum += std::log(std::abs(pivot));
       }
       signs[i] = product;
@@ -202,7 +204,7 @@ void rectangular_factors(const Matrices<T>& matrices, const PackedOut<T>& out) {
 
 void lu_factors(const Tensor& packed, const Tensor& pivots, const Tensor& a) {
   if (packed.numel() == 0) return;
-  with_real(a.dtype(), [&]<class T>() {
+  with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const PackedOut<T> out{packed.writable<T>(), pivots.writable<std::int32_t>(), matrices.rows(),
                            matrices.columns()};
@@ -214,11 +216,11 @@ void lu_factors(const Tensor& packed, const Tensor& pivots, const Tensor& a) {
 }
 
 Factored inverse(const Tensor& result, const Tensor& a) {
-  return with_real(a.dtype(), [&]<class T>() {
+  return with_element(a.dtype(), [&]<class T>() {
     const std::int64_t order = a.size(a.rank() - 1);
     std::vector<int> infos(static_cast<std::size_t>(count_elements(batch_of(a))));
     T* out = result.writable<T>();
-    each_factorized<T>(a, [&](const auto& lu, int info, std::int64_t i) {
+    each_factorized<T>(a, [&](auto& lu, int info, std::int64_t i) {
       if ((infos[static_cast<std::size_t>(i)] = info) == 0) lu.invert(out + i * order * order);
     });
     return first_failure(infos);
@@ -227,7 +229,7 @@ Factored inverse(const Tensor& result, const Tensor& a) {
 
 Factored solve(const Tensor& result, const Tensor& a, const Tensor& b, bool left) {
   const IntDims batch = batch_of(result);
-  return with_real(a.dtype(), [&]<class T>() {
+  return with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a, batch);
     const Matrices<T> sides(b, batch);
     const int n = matrices.rows();

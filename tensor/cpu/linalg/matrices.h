@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tensor/cpu/linalg/numbers.h"
 #include "tensor/cpu/products/product_kernels.h"
 #include "tensor/error.h"
 #include "tensor/memory.h"
@@ -176,16 +177,26 @@ void each_piece(int pieces, double work, const F& f) {
 // A size that LAPACK gave for its workspace; in f32 it may have been rounded down. Throws OpError (Overflow).
 template <class T>
 int workspace_size(T best) {
-  const auto size = std::ceil(std::nextafter(best, std::numeric_limits<T>::infinity()));
+  const auto given = real_part(best);
+  const auto size = std::ceil(std::nextafter(given, std::numeric_limits<RealOf<T>>::infinity()));
   if (!(static_cast<double>(size) < std::numeric_limits<int>::max()))
     throw OpError(ErrorKind::Overflow, "a matrix is too large to factorize: its workspace has no size");
   return static_cast<int>(size);
 }
 
-// Calls f<float>() or f<double>().
+// Calls f<T>() with the type of elements: float, double, or std::complex of them.
 template <class F>
-auto with_real(DType dtype, const F& f) {
-  return dtype == DType::F32 ? f.template operator()<float>() : f.template operator()<double>();
+auto with_element(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::F32:
+      return f.template operator()<float>();
+    case DType::C64:
+      return f.template operator()<std::complex<float>>();
+    case DType::C128:
+      return f.template operator()<std::complex<double>>();
+    default:
+      return f.template operator()<double>();
+  }
 }
 
 }  // namespace kiln::cpu

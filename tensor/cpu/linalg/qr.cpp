@@ -22,7 +22,7 @@ class Householder {
     T best[2] = {};
     Lapack<T>::get().geqrf(m_, n_, a_, leading_, tau_, best, -1);
     Lapack<T>::get().orgqr(m_, columns_, order(), a_, leading_, tau_, best + 1, -1);
-    size_ = workspace_size(std::max({best[0], best[1], static_cast<T>(wide)}));
+    size_ = workspace_size(std::max({real_part(best[0]), real_part(best[1]), static_cast<RealOf<T>>(wide)}));
     work_ = memory.take<T>(size_);
   }
 
@@ -65,7 +65,7 @@ double householder_work(int m, int n, int columns) {
 
 void qr(const Tensor& q, const Tensor& r, const Tensor& a) {
   const std::int64_t rank = r.size(r.rank() - 2);
-  with_real(a.dtype(), [&]<class T>() {
+  with_element(a.dtype(), [&]<class T>() {
     const Matrices<T> matrices(a);
     const int m = matrices.rows();
     const int n = matrices.columns();
@@ -84,7 +84,7 @@ void qr(const Tensor& q, const Tensor& r, const Tensor& a) {
 }
 
 void complement(const Tensor& result, const Tensor& q) {
-  with_real(q.dtype(), [&]<class T>() {
+  with_element(q.dtype(), [&]<class T>() {
     const Matrices<T> matrices(q);
     const int m = matrices.rows();
     const int k = matrices.columns();

@@ -2,7 +2,7 @@
 
 import unittest
 
-from process_cases.support import kiln
+from process_cases.support import kiln, write
 
 
 class Models(unittest.TestCase):
@@ -37,4 +37,8 @@ class Models(unittest.TestCase):
             (["none.npy"], "IOError: cannot read 'none.npy': No such file or directory"),
         ):
             code, out, err = kiln("run", "two.onnx", *[word for path in arguments for word in ("--input", path)])
-            self.assertEqual((code, out, err.splitlines()[0]), (1, "", sentence))
+            self.assertEqual((code, out, err), (1, "", sentence + "\n"))
+        write("junk.onnx", "hello")
+        code, _, err = kiln("junk.onnx")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "^ValueError: cannot load 'junk.onnx': these bytes are no ONNX model: .*\n$")

@@ -58,9 +58,12 @@ class Tools(unittest.TestCase):
         self.assertEqual(kiln("report", "-o", "page.html", "reported.kiln", "a"), (0, "['a']\nwrote page.html\n", ""))
         with open(support.FOLDER + "/page.html") as file:
             page = file.read()
-        for text in ("<h2>f</h2>", "<h2>S.g</h2>", "x is f32[4]", "relu", "reported.kiln:1", "1 hits"):
+        for text in ("<h2>f</h2>", "<h2>S.g</h2>", "x is f32[4]", "relu", "reported.kiln:1", "1 hit,"):
             self.assertIn(text, page)
         self.assertEqual(kiln("report")[0], 2)
+        code, out, err = kiln("report", "-o", "missing/page.html", "reported.kiln")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn("cannot write 'missing/page.html'", err)
         self.assertEqual(kiln("report", "no_such.kiln")[0], 2)
 
     def test_folders(self):

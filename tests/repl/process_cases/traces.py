@@ -41,6 +41,11 @@ class Traces(unittest.TestCase):
         self.assertEqual((code, out), (1, ""))
         self.assertIn("cannot write 'missing/t.json'", err)
 
+    def test_a_pipe_is_written_as_it_is(self):
+        code, out, _ = kiln("--trace", "/dev/stdout", "-e", "ones(3).exp();")
+        self.assertEqual(code, 0)
+        self.assertTrue([each for each in json.loads(out)["traceEvents"] if each["name"] == "exp"])
+
     def test_live_bytes_are_a_counter(self):
         kiln("--no-hot", "--trace", "bytes.json", "-e", "x = ones(1000, 1000)\ny = x.exp()\nx = none\ny.sum();")
         counted = [each for each in events_of("bytes.json") if each["ph"] == "C"]
