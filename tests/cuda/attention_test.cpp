@@ -9,7 +9,8 @@
 #include "tests/cuda/child.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::attention_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -208,3 +209,5 @@ TEST_CASE("attention of halves on a card without matrix units agrees with its bo
   CHECK(in_child(fakes({{"KILN_FAKE_CAPABILITY", "75"}}),
                  [] { return row_disagreement("flash_attention", forward_operands()); }) == "");
 }
+
+}  // namespace kiln::attention_test

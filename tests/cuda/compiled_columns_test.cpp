@@ -7,7 +7,8 @@
 #include "tests/cuda/child.h"
 #include "tests/cuda/talk.h"
 
-using namespace kiln;
+namespace kiln::compiled_columns_test {
+
 using namespace kiln::testing;
 
 TEST_CASE("compiled reductions down columns have the CPU's bits on a card", "[cuda]") {
@@ -61,3 +62,5 @@ TEST_CASE("teams of threads have all columns and lanes, whatever the sizes") {
     }
   }
 }
+
+}  // namespace kiln::compiled_columns_test

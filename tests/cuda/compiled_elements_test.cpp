@@ -7,7 +7,8 @@
 #include "tests/cuda/child.h"
 #include "tests/cuda/talk.h"
 
-using namespace kiln;
+namespace kiln::compiled_elements_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -129,3 +130,5 @@ TEST_CASE("vectors are taken where operands begin at whole ones") {
     words.put_data(k, place(64));
   }
 }
+
+}  // namespace kiln::compiled_elements_test

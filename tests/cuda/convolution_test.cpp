@@ -5,7 +5,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::convolution_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -78,3 +79,5 @@ TEST_CASE("images whose channels lie last are convolved on a card", "[cuda]") {
           return all.wrong(1);
         }) == "");
 }
+
+}  // namespace kiln::convolution_test

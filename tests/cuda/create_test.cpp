@@ -6,7 +6,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::create_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -226,3 +227,5 @@ TEST_CASE("matrices on a card have the CPU's bits", "[cuda]") {
           return all.wrong(100);
         }) == "");
 }
+
+}  // namespace kiln::create_test

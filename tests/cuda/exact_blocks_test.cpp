@@ -5,7 +5,8 @@
 #include "tensor/functions.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::exact_blocks_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -26,3 +27,5 @@ TEST_CASE("a block of a card is as large as a tensor where that is set", "[cuda]
   CHECK(filled({{"KILN_CUDA_EXACT", "1"}}, 100) == "0");
   CHECK(filled({{"KILN_CUDA_EXACT", "1"}}, 101) == "1");
 }
+
+}  // namespace kiln::exact_blocks_test

@@ -5,6 +5,8 @@
 
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_checks_test {
+
 using namespace kiln::cuda;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -203,3 +205,5 @@ if (threadIdx.x == 0) atomicAdd(y, part[0]);)";
                 {1, 64}, order) == "");
   }
 }
+
+}  // namespace kiln::fake_checks_test

@@ -6,6 +6,8 @@
 
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_driver_test {
+
 using namespace kiln::cuda;
 using kiln::testing::stderr_of;
 using kiln::testing::with_context;
@@ -174,3 +176,5 @@ TEST_CASE("what the fakes do not do says so", "[fake_driver]") {
           });
         }) == "fake CUDA: cuMemAllocAsync in a capture is not implemented\n");
 }
+
+}  // namespace kiln::fake_driver_test

@@ -6,6 +6,8 @@
 
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_graphs_test {
+
 using namespace kiln::cuda;
 using kiln::testing::Cuda;
 using kiln::testing::stderr_of;
@@ -297,3 +299,5 @@ TEST_CASE("products and host memory in a graph", "[fake_graphs]") {
           return "";
         }) == "");
 }
+
+}  // namespace kiln::fake_graphs_test

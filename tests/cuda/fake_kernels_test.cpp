@@ -6,6 +6,8 @@
 
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_kernels_test {
+
 using namespace kiln::cuda;
 using kiln::testing::Cuda;
 using kiln::testing::Variables;
@@ -244,3 +246,5 @@ KILN_TWICE(g, double)
         return "";
       }) == "");
 }
+
+}  // namespace kiln::fake_kernels_test

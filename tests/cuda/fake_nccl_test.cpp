@@ -10,7 +10,8 @@
 
 #include "tests/cuda/fake_support.h"
 
-using namespace kiln;
+namespace kiln::fake_nccl_test {
+
 using namespace kiln::cuda;
 using namespace kiln::testing;
 
@@ -134,3 +135,5 @@ TEST_CASE("the fake NCCL refuses communicators that were destroyed, and streams 
           return "";
         }) == "");
 }
+
+}  // namespace kiln::fake_nccl_test

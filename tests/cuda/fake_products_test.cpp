@@ -7,6 +7,8 @@
 #include "tensor/convert.h"
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_products_test {
+
 using namespace kiln::cuda;
 using kiln::testing::Cuda;
 using kiln::testing::stderr_of;
@@ -289,3 +291,5 @@ TEST_CASE("operands, workspace and algorithm must fit", "[fake_products]") {
           return "";
         }) == "");
 }
+
+}  // namespace kiln::fake_products_test

@@ -6,6 +6,8 @@
 
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_refusals_test {
+
 using namespace kiln::cuda;
 using kiln::testing::Cuda;
 using kiln::testing::stderr_of;
@@ -245,3 +247,5 @@ TEST_CASE("a compilation can be stopped", "[fake_kernels]") {
           return std::to_string(cuda.compile("// not compiled before").result);
         }) == "11");
 }
+
+}  // namespace kiln::fake_refusals_test

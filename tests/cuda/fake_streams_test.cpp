@@ -7,6 +7,8 @@
 
 #include "tests/cuda/fake_support.h"
 
+namespace kiln::fake_streams_test {
+
 using namespace kiln::cuda;
 using kiln::testing::Cuda;
 using kiln::testing::stderr_of;
@@ -257,3 +259,5 @@ TEST_CASE("streams are set to work within the call", "[fake_streams]") {
           return "";
         }) == "");
 }
+
+}  // namespace kiln::fake_streams_test

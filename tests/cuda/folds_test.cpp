@@ -7,7 +7,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::folds_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -212,3 +213,5 @@ TEST_CASE("running combinations on a card have the CPU's bits, of every length",
           return all.wrong(100);
         }) == "");
 }
+
+}  // namespace kiln::folds_test

@@ -6,7 +6,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::gathers_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -210,3 +211,5 @@ TEST_CASE("rows repeated by counts on a card are the CPU's", "[cuda]") {
           return all.wrong(10);
         }) == "");
 }
+
+}  // namespace kiln::gathers_test

@@ -10,7 +10,8 @@
 #include "tensor/cuda/library_search.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::library_search_test {
+
 using namespace kiln::testing;
 namespace fs = std::filesystem;
 
@@ -143,3 +144,5 @@ TEST_CASE("a file that cannot be loaded is told where there is no other", "[sear
   const std::string good = tree.add_library("home/lib64/" + kOlder);
   CHECK(found(home) == good + " by CUDA_HOME");
 }
+
+}  // namespace kiln::library_search_test

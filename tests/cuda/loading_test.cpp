@@ -11,7 +11,8 @@
 #include "tensor/cuda/refusal.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::loading_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -292,3 +293,5 @@ TEST_CASE("`:devices` tells what was found where", "[cuda]") {
         "NCCL      2.28, " KILN_FAKE_NCCL " (KILN_NCCL)\n");
   CHECK(talk(fakes(), {":devices all"}).starts_with("ValueError: `all` is not known\n"));
 }
+
+}  // namespace kiln::loading_test

@@ -4,7 +4,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::moves_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -111,3 +112,5 @@ TEST_CASE("views that are replaced on a card are the CPU's", "[cuda]") {
           return all.wrong(28);
         }) == "");
 }
+
+}  // namespace kiln::moves_test

@@ -7,7 +7,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::pointwise_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -284,3 +285,5 @@ TEST_CASE("what an elementwise row refuses on a card is the CPU's error, and its
         return all.wrong(11);
       }) == "");
 }
+
+}  // namespace kiln::pointwise_test

@@ -4,7 +4,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::pooling_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -105,3 +106,5 @@ TEST_CASE("the adjoint of maxima on a card is the CPU's", "[cuda]") {
           return all.wrong(6);
         }) == "");
 }
+
+}  // namespace kiln::pooling_test

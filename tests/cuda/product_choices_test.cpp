@@ -5,7 +5,8 @@
 #include "tests/cuda/child.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::product_choices_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -61,3 +62,5 @@ TEST_CASE("choices of algorithms are kept for other processes, and damaged ones 
     CHECK(multiplied(folder, 0) == right);
   }
 }
+
+}  // namespace kiln::product_choices_test

@@ -10,7 +10,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::products_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -310,3 +311,5 @@ TEST_CASE("without cublasLt products run by the kernel of Kiln's own, which is t
           return told;
         }) == "cublasLt cannot be loaded\nsame bits");
 }
+
+}  // namespace kiln::products_test

@@ -13,7 +13,8 @@
 #include "tests/cuda/child.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::program_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -107,3 +108,5 @@ TEST_CASE("a launch of any size does all of its work, once", "[cuda]") {
           return "";
         }) == "");
 }
+
+}  // namespace kiln::program_test

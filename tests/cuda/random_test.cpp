@@ -7,7 +7,8 @@
 #include "tests/cuda/child.h"
 #include "tests/cuda/talk.h"
 
-using namespace kiln;
+namespace kiln::random_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -161,3 +162,5 @@ TEST_CASE("kernels that draw are not taken for kernels that read", "[cuda]") {
                               "print(f(x, y)[1].tolist())"});
         }) == "[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]\n");
 }
+
+}  // namespace kiln::random_test

@@ -20,7 +20,8 @@
 #include "tests/cuda/child.h"
 #include "tests/cuda/fake/driver_door.h"
 
-using namespace kiln;
+namespace kiln::ranks_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -99,3 +100,5 @@ TEST_CASE("a collective waits for no work that the program gives its card after 
           return said[0].empty() ? said[1] : said[0];
         }) == "");
 }
+
+}  // namespace kiln::ranks_test

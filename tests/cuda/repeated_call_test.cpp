@@ -10,7 +10,8 @@
 #include "tests/cuda/talk.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::repeated_call_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -126,3 +127,5 @@ TEST_CASE("compiled functions are launched as one, with every argument of each c
                "print(same)"});
         }) == "true\n");
 }
+
+}  // namespace kiln::repeated_call_test

@@ -10,7 +10,8 @@
 #include "tests/cuda/child.h"
 #include "tests/cuda/talk.h"
 
-using namespace kiln;
+namespace kiln::runtime_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -158,3 +159,5 @@ TEST_CASE(":why tells which ops the host computes for a card", "[cuda]") {
   CHECK(holds(told, "operands of cholesky go from cuda to the host, and results come back"));
   CHECK_FALSE(holds(told, "operands of mul"));
 }
+
+}  // namespace kiln::runtime_test

@@ -5,7 +5,8 @@
 #include "tests/cuda/child.h"
 #include "tests/cuda/talk.h"
 
-using namespace kiln;
+namespace kiln::sample_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("compiled functions of each form have the CPU's bits on a card", "[cud
                "print(agrees(long_rows, randn(2, 9000)))"});
         }) == "true true\ntrue\n");
 }
+
+}  // namespace kiln::sample_test

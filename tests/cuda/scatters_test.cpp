@@ -9,7 +9,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::scatters_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -258,3 +259,5 @@ TEST_CASE("gradients of what indices pick are the CPU's on a card", "[cuda]") {
           return all.wrong(5);
         }) == "");
 }
+
+}  // namespace kiln::scatters_test

@@ -5,7 +5,8 @@
 #include "tensor/cuda/refusal.h"
 #include "tensor/error.h"
 
-using namespace kiln;
+namespace kiln::sentences_test {
+
 using namespace kiln::cuda;
 
 namespace {
@@ -80,3 +81,5 @@ TEST_CASE("each state that a library can be in has words", "[cuda]") {
   never.state = State::OldCard;
   CHECK_THROWS_AS(refusal_of(never), InternalError);
 }
+
+}  // namespace kiln::sentences_test

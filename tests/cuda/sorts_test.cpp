@@ -8,7 +8,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::sorts_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -149,3 +150,5 @@ TEST_CASE("searches in sorted rows find the CPU's places on a card", "[cuda]") {
           return all.wrong(38);
         }) == "");
 }
+
+}  // namespace kiln::sorts_test

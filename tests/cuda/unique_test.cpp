@@ -6,7 +6,8 @@
 #include "tests/cuda/agreement.h"
 #include "tests/cuda/child.h"
 
-using namespace kiln;
+namespace kiln::unique_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -65,3 +66,5 @@ TEST_CASE("distinct slices on a card are the CPU's", "[cuda]") {
           return all.wrong(34);
         }) == "");
 }
+
+}  // namespace kiln::unique_test

@@ -13,7 +13,8 @@
 #include "dist/algorithms/reductions.h"
 #include "tests/dist/ranks.h"
 
-using namespace kiln;
+namespace kiln::algorithms_test {
+
 using dist::Group;
 using dist::ReduceOp;
 using kiln::testing::on_ranks;
@@ -340,3 +341,5 @@ TEST_CASE("Adasum carries halves in f32, and is for floats", "[algorithms]") {
   CHECK_THROWS_AS(dist::adasum(group_of_all(*self), DType::I32, std::as_writable_bytes(std::span(ints))),
                   std::invalid_argument);
 }
+
+}  // namespace kiln::algorithms_test

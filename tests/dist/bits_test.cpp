@@ -10,7 +10,8 @@
 #include "tests/dist/job_process.h"
 #include "tests/dist/training_step.h"
 
-using namespace kiln;
+namespace kiln::bits_test {
+
 using kiln::testing::JobProcess;
 using kiln::testing::Variable;
 
@@ -75,3 +76,5 @@ TEST_CASE("a step has the same bits over every transport, fusion and order of ar
 }
 
 TEST_CASE("a step has the same bits in twenty orders of arrival", "[.][many orders]") { expect_one_hash(20); }
+
+}  // namespace kiln::bits_test

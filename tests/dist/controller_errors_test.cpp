@@ -6,7 +6,8 @@
 
 #include "tests/dist/controllers.h"
 
-using namespace kiln;
+namespace kiln::controller_errors_test {
+
 using dist::Controller;
 using kiln::testing::allreduce_of;
 using kiln::testing::error_of;
@@ -213,3 +214,5 @@ TEST_CASE("a rank that is lost while others perform with it holds up nobody", "[
     CHECK((error.empty() || error.starts_with("RanksLost: ")));
   }
 }
+
+}  // namespace kiln::controller_errors_test

@@ -5,7 +5,8 @@
 
 #include "tests/dist/controllers.h"
 
-using namespace kiln;
+namespace kiln::controller_test {
+
 using dist::Controller;
 using kiln::testing::allreduce_of;
 using kiln::testing::on_controllers;
@@ -151,3 +152,5 @@ TEST_CASE("fusion, order and arrival change no bit", "[controller]") {
   CHECK(found[0] == found[1]);
   CHECK(found[0] == found[2]);
 }
+
+}  // namespace kiln::controller_test

@@ -10,7 +10,8 @@
 
 #include "tests/dist/job_process.h"
 
-using namespace kiln;
+namespace kiln::elastic_test {
+
 using kiln::testing::job;
 using kiln::testing::JobProcess;
 using kiln::testing::Variable;
@@ -116,3 +117,5 @@ TEST_CASE("an elastic job goes on without new hosts that fail or do not answer",
               "kiln run: 1 more on new hosts: 2 ranks go on",
               "kiln run: rank 2 left with exit code 3 before it met the others"});
 }
+
+}  // namespace kiln::elastic_test

@@ -10,7 +10,8 @@
 
 #include "tests/dist/job_process.h"
 
-using namespace kiln;
+namespace kiln::job_test {
+
 using kiln::testing::job;
 using kiln::testing::JobProcess;
 using kiln::testing::shell_job;
@@ -194,3 +195,5 @@ TEST_CASE("processes of mpirun exchange messages by MPI", "[job]") {
   CHECK(outcome(shell_job(1, "unset KILN_RENDEZVOUS; " + command)).lines ==
         Lines{"mpi works", "mpi works", "mpi works"});
 }
+
+}  // namespace kiln::job_test

@@ -12,6 +12,8 @@
 #include "dist/launch/unheard_ranks.h"
 #include "dist/launch/verdict.h"
 
+namespace kiln::launch_parts_test {
+
 using namespace kiln::dist;
 
 TEST_CASE("hosts are read from a list", "[launch]") {
@@ -167,3 +169,5 @@ TEST_CASE("a command travels to another host whatever its words hold", "[launch]
                              [](const std::string& each) { return each.starts_with("KILN_TEST_SPACES"); }));
   CHECK(remote_command({"rsh"}, "b", {}, {"kiln"})[1] == "b");
 }
+
+}  // namespace kiln::launch_parts_test

@@ -10,7 +10,8 @@
 
 #include "tests/dist/job_process.h"
 
-using namespace kiln;
+namespace kiln::network_test {
+
 using kiln::testing::job;
 using kiln::testing::JobProcess;
 
@@ -120,3 +121,5 @@ TEST_CASE("only one side of a broken network goes on", "[network]") {
   CHECK_THAT(process.output(), !Catch::Contains("[2] epoch") && !Catch::Contains("[3] epoch"));
   CHECK(network.is_empty("b"));
 }
+
+}  // namespace kiln::network_test

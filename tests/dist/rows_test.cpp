@@ -8,7 +8,8 @@
 #include "tests/tensor/collective_calls.h"
 #include "tests/tensor/thread_ranks.h"
 
-using namespace kiln;
+namespace kiln::rows_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -63,3 +64,5 @@ TEST_CASE("rows over controllers have the values and gradients that they have ov
     }
   }
 }
+
+}  // namespace kiln::rows_test

@@ -5,7 +5,8 @@
 
 #include "tests/dist/controllers.h"
 
-using namespace kiln;
+namespace kiln::schedules_test {
+
 using dist::Clock;
 using dist::Controller;
 using dist::Coordinator;
@@ -204,3 +205,5 @@ TEST_CASE("a rank that has not told yet that it goes on is not one that waits fo
   job.submit_by_name(1, "a");
   CHECK(job.performed() == std::vector<int>{1});
 }
+
+}  // namespace kiln::schedules_test

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <thread>
 
+namespace kiln::short_slice_test {
+
 namespace {
 
 // Nanoseconds; zero where the kernel knows of no slices.
@@ -34,3 +36,5 @@ TEST_CASE("a thread has short slices for a while, and the threads that it starts
   CHECK(inherited == within);
   CHECK(slice_of_this_thread() == before);
 }
+
+}  // namespace kiln::short_slice_test

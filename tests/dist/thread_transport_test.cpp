@@ -6,7 +6,8 @@
 #include "tests/dist/ranks.h"
 #include "tests/dist/transport_cases.h"
 
-using namespace kiln;
+namespace kiln::thread_transport_test {
+
 using kiln::testing::on_ranks;
 
 TEST_CASE("ranks that are threads exchange messages", "[transport]") {
@@ -55,3 +56,5 @@ TEST_CASE("a closed link ends the waits for that peer alone", "[transport]") {
   CHECK(from_two->wait(std::chrono::seconds(5)));
   CHECK(other == sent);
 }
+
+}  // namespace kiln::thread_transport_test

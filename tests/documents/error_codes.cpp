@@ -5,7 +5,7 @@
 namespace kiln::testing {
 namespace {
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kIntroductionOfCodes =
     "# Error codes\n"
     "\n"
     "Made from the table of `lang/error_codes*.cpp` by `scripts/docs`; the examples run as tests. Each kind "
@@ -24,7 +24,7 @@ std::string example(std::string_view heading, std::string_view program) {
 }  // namespace
 
 std::string error_code_reference() {
-  std::string text(kIntroduction);
+  std::string text(kIntroductionOfCodes);
   std::string_view kind;
   for (const lang::ErrorCode& each : lang::error_codes()) {
     if (each.kind != kind) text += "\n## " + std::string(each.kind) + "\n";

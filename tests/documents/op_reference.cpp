@@ -9,7 +9,7 @@
 namespace kiln::testing {
 namespace {
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kIntroductionOfOps =
     "# The ops\n"
     "\n"
     "Made from the op table by `scripts/docs`; the examples run as tests. Every op is a function and a "
@@ -127,7 +127,7 @@ std::string op_reference() {
     if (std::find(families.begin(), families.end(), op->family) == families.end())
       families.push_back(op->family);
   }
-  std::string text(kIntroduction);
+  std::string text(kIntroductionOfOps);
   for (const std::string_view family : families) {
     text += "\n## " + std::string(family) + "\n";
     std::string_view last;

@@ -8,7 +8,7 @@
 
 #include "tests/editor/client.h"
 
-namespace kiln::editor::testing {
+namespace kiln::editor::testing::features_test {
 namespace {
 
 const std::string kProgram = R"(import nn
@@ -387,4 +387,4 @@ TEST_CASE("all mistakes that can be fixed are fixed by one action", "[editor][fe
 }
 
 }  // namespace
-}  // namespace kiln::editor::testing
+}  // namespace kiln::editor::testing::features_test

@@ -14,7 +14,7 @@
 #include "tests/editor/client.h"
 #include "tests/effort.h"
 
-namespace kiln::editor::testing {
+namespace kiln::editor::testing::programs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -163,4 +163,4 @@ TEST_CASE("texts that are no programs do no harm", "[editor][programs]") {
 }
 
 }  // namespace
-}  // namespace kiln::editor::testing
+}  // namespace kiln::editor::testing::programs_test

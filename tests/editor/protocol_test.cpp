@@ -4,7 +4,7 @@
 #include "editor/server.h"
 #include "tests/editor/client.h"
 
-namespace kiln::editor::testing {
+namespace kiln::editor::testing::protocol_test {
 namespace {
 
 int error_of(const Json& answer) { return answer.at("error").at("code"); }
@@ -85,4 +85,4 @@ TEST_CASE("a request that is cancelled is answered once, as cancelled", "[editor
 }
 
 }  // namespace
-}  // namespace kiln::editor::testing
+}  // namespace kiln::editor::testing::protocol_test

@@ -8,7 +8,7 @@
 #include "editor/document.h"
 #include "tests/effort.h"
 
-namespace kiln::editor {
+namespace kiln::editor::text_test {
 namespace {
 
 const std::string kSmile = "\xF0\x9F\x98\x80";  // two units of UTF-16
@@ -69,4 +69,4 @@ TEST_CASE("types move with the text", "[editor][types]") {
 }
 
 }  // namespace
-}  // namespace kiln::editor
+}  // namespace kiln::editor::text_test

@@ -7,7 +7,7 @@
 #include "interpreter/vm/impl.h"
 #include "lang/parse.h"
 
-namespace kiln::interp {
+namespace kiln::interp::bytecode_test {
 namespace {
 
 struct Fixture {
@@ -162,4 +162,4 @@ TEST_CASE_METHOD(Fixture, "many variables and long blocks compile and run", "[by
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::bytecode_test

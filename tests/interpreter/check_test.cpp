@@ -12,7 +12,7 @@
 #include "tests/effort.h"
 #include "tests/leaks.h"
 
-namespace kiln::interp::check {
+namespace kiln::interp::check::check_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -201,4 +201,4 @@ TEST_CASE("a program without any of its tokens is checked without a crash", "[ch
   }
 }
 
-}  // namespace kiln::interp::check
+}  // namespace kiln::interp::check::check_test

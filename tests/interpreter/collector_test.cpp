@@ -8,7 +8,7 @@
 #include "tensor/autograd.h"
 #include "tensor/storage.h"
 
-namespace kiln::interp {
+namespace kiln::interp::collector_test {
 namespace {
 
 struct Fixture {
@@ -307,4 +307,4 @@ TEST_CASE_METHOD(Fixture, "the code of a compiled function ends with it", "[coll
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::collector_test

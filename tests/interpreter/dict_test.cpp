@@ -9,7 +9,7 @@
 #include "interpreter/values/value.h"
 #include "lang/diagnostic.h"
 
-namespace kiln::interp {
+namespace kiln::interp::dict_test {
 namespace {
 
 // What a dict must be: pairs in order of insertion, looked for one by one.
@@ -179,4 +179,4 @@ TEST_CASE("an entry releases its key and value when it is taken out", "[dict]") 
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::dict_test

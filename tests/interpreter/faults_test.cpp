@@ -8,7 +8,8 @@
 #include "jit/passes/run_recipe.h"
 #include "tensor/error.h"
 
-using namespace kiln;
+namespace kiln::faults_test {
+
 using namespace kiln::interp;
 
 namespace {
@@ -96,3 +97,5 @@ TEST_CASE("that there is no compiler is no mistake", "[faults]") {
   CHECK(shown.out == "true\n");
   CHECK(count(shown.err, "mistake") == 0);
 }
+
+}  // namespace kiln::faults_test

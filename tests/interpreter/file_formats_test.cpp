@@ -22,7 +22,7 @@
 #include "tests/effort.h"
 #include "tests/interpreter/files.h"
 
-namespace kiln::interp::files {
+namespace kiln::interp::files::file_formats_test {
 namespace {
 
 constexpr std::array kAll{DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
@@ -507,4 +507,4 @@ TEST_CASE("twice as many names take twice as long") {
 }
 
 }  // namespace
-}  // namespace kiln::interp::files
+}  // namespace kiln::interp::files::file_formats_test

@@ -3,7 +3,7 @@
 
 #include "tests/interpreter/flow_reading.h"
 
-namespace kiln::interp {
+namespace kiln::interp::flow_forms_test {
 namespace {
 
 TEST_CASE("variables that are no registers are carried through flows", "[interp][flow]") {
@@ -132,4 +132,4 @@ TEST_CASE("numbers are chosen, looked for and bound by name in flows", "[interp]
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::flow_forms_test

@@ -7,7 +7,7 @@
 #include "interpreter/interpreter.h"
 #include "tensor/autograd.h"
 
-namespace kiln::interp {
+namespace kiln::interp::flow_gradient_test {
 namespace {
 
 constexpr const char* kBoth = "['forward and backward machine code']";
@@ -126,4 +126,4 @@ TEST_CASE("a run that fails in the middle is undone", "[interp][flow]") {
   CHECK(program.forms_of("beyond") == kBoth);
 }
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::flow_gradient_test

@@ -5,7 +5,7 @@
 #include "interpreter/interpreter.h"
 #include "tensor/interrupt.h"
 
-namespace kiln::interp {
+namespace kiln::interp::flow_place_test {
 namespace {
 
 class Program {
@@ -184,4 +184,4 @@ TEST_CASE("a loop of other types is read again", "[interp][flow]") {
   CHECK(program.forms_of("last") == kStepByStep);
 }
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::flow_place_test

@@ -4,7 +4,7 @@
 
 #include "tests/interpreter/flow_reading.h"
 
-namespace kiln::interp {
+namespace kiln::interp::flow_test {
 namespace {
 
 TEST_CASE("loops of numbers are flows") {
@@ -153,4 +153,4 @@ TEST_CASE("why a loop is no flow is told") {
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::flow_test

@@ -13,7 +13,7 @@
 #include "interpreter/values/natives.h"
 #include "lang/diagnostic.h"
 
-namespace kiln::interp {
+namespace kiln::interp::format_test {
 namespace {
 
 std::vector<std::vector<std::string>> rows(const std::string& name) {
@@ -113,4 +113,4 @@ TEST_CASE("bad specifications are ValueErrors") {
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::format_test

@@ -5,6 +5,8 @@
 
 #include "interpreter/interpreter.h"
 
+namespace kiln::frontend_test {
+
 using namespace kiln::interp;
 
 TEST_CASE("a frontend is given pictures as a PNG and as text", "[frontend]") {
@@ -56,3 +58,5 @@ TEST_CASE("a frontend gives the line that input asks for", "[frontend]") {
   CHECK(asked == "how many? ");
   CHECK(interpreter.str(outcome.value) == "seven!");
 }
+
+}  // namespace kiln::frontend_test

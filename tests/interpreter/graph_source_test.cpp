@@ -19,7 +19,7 @@
 #include "tests/jit/programs.h"
 #include "tests/tensor/samples.h"
 
-namespace kiln::interp {
+namespace kiln::interp::graph_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ TEST_CASE("graphs of the tests of passes are their source", "[source]") {
   }
 }
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::graph_source_test

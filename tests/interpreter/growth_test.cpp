@@ -10,7 +10,7 @@
 #include "interpreter/interpreter.h"
 #include "interpreter/values/objects.h"
 
-namespace kiln::interp {
+namespace kiln::interp::growth_test {
 namespace {
 
 // `before` makes what the loop works on, of a size n; `body` runs n times, with `i`.
@@ -174,4 +174,4 @@ TEST_CASE("text that grows in a variable, a field or an item changes no other te
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::growth_test

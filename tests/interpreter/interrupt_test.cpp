@@ -7,7 +7,7 @@
 #include "interpreter/interpreter.h"
 #include "tensor/interrupt.h"
 
-namespace kiln::interp {
+namespace kiln::interp::interrupt_test {
 namespace {
 
 class Program {
@@ -176,4 +176,4 @@ TEST_CASE("catch does not see it, whatever it passes on its way", "[interrupt]")
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::interrupt_test

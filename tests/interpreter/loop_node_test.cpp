@@ -5,7 +5,7 @@
 
 #include "interpreter/interpreter.h"
 
-namespace kiln::interp {
+namespace kiln::interp::loop_node_test {
 namespace {
 
 class Program {
@@ -180,4 +180,4 @@ TEST_CASE("a long loop by a condition on numbers is a node", "[interp][loop]") {
   CHECK(program.value_of("compile_info(f).entries") == "2");
 }
 
-}  // namespace kiln::interp
+}  // namespace kiln::interp::loop_node_test

@@ -7,7 +7,8 @@
 #include "onnx/export/export.h"
 #include "tensor/functions.h"
 
-using namespace kiln;
+namespace kiln::onnx_check_test {
+
 using namespace kiln::interp;
 
 namespace {
@@ -37,3 +38,5 @@ TEST_CASE("a model that computes something else than its graph is found", "[onnx
   CHECK(difference_with("Log").starts_with("`x.updated` differs in the model by "));
   CHECK(difference_with("IsNaN") == "`x.updated` is bool[2] in the model and f32[2] in the call");
 }
+
+}  // namespace kiln::onnx_check_test

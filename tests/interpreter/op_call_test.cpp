@@ -9,7 +9,7 @@
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 
-namespace kiln::interp {
+namespace kiln::interp::op_call_test {
 namespace {
 
 using NamedArguments = std::vector<std::pair<std::string_view, Value>>;
@@ -158,4 +158,4 @@ TEST_CASE_METHOD(Fixture, "errors of an op speak of the call's arguments") {
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::op_call_test

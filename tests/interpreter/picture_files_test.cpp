@@ -9,7 +9,7 @@
 #include "interpreter/files/picture.h"
 #include "tests/interpreter/files.h"
 
-namespace kiln::interp::files {
+namespace kiln::interp::files::picture_files_test {
 namespace {
 
 TEST_CASE("pictures keep their pixels") {
@@ -239,4 +239,4 @@ TEST_CASE("Netpbm samples are stored ones, whatever the brightest is") {
 }
 
 }  // namespace
-}  // namespace kiln::interp::files
+}  // namespace kiln::interp::files::picture_files_test

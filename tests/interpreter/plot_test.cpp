@@ -18,7 +18,7 @@
 #include "interpreter/plot/scale.h"
 #include "interpreter/plot/sixel.h"
 
-namespace kiln::interp::plot {
+namespace kiln::interp::plot::plot_test {
 namespace {
 
 std::vector<std::string> tick_texts(const Extent& extent, bool is_log, int count) {
@@ -343,4 +343,4 @@ TEST_CASE("colours have names, codes and maps") {
 }
 
 }  // namespace
-}  // namespace kiln::interp::plot
+}  // namespace kiln::interp::plot::plot_test

@@ -6,7 +6,7 @@
 #include "interpreter/values/natives.h"
 #include "tensor/functions.h"
 
-namespace kiln::interp {
+namespace kiln::interp::print_test {
 namespace {
 
 struct Fixture {
@@ -102,4 +102,4 @@ TEST_CASE_METHOD(Fixture, "print writes a lone tensor as a block and others on t
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::print_test

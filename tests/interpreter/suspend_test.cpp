@@ -6,7 +6,7 @@
 
 #include "interpreter/vm/impl.h"
 
-namespace kiln::interp {
+namespace kiln::interp::suspend_test {
 namespace {
 
 constexpr std::uint64_t kToTheEnd = 1'000'000'000;
@@ -135,4 +135,4 @@ TEST_CASE("a stopped call keeps its values alive and nothing else", "[suspend]")
 }
 
 }  // namespace
-}  // namespace kiln::interp
+}  // namespace kiln::interp::suspend_test

@@ -7,7 +7,7 @@
 #include "interpreter/files/formats.h"
 #include "tests/interpreter/files.h"
 
-namespace kiln::interp::files {
+namespace kiln::interp::files::table_files_test {
 namespace {
 
 Table csv(std::string_view text, CsvOptions options = {}) { return read_csv(text, options); }
@@ -168,4 +168,4 @@ TEST_CASE("csv columns have names of their own, and no row is lost") {
 }
 
 }  // namespace
-}  // namespace kiln::interp::files
+}  // namespace kiln::interp::files::table_files_test

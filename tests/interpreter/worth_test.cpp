@@ -3,6 +3,8 @@
 
 #include "interpreter/vm/worth.h"
 
+namespace kiln::worth_test {
+
 using namespace kiln::interp::capture;
 using namespace std::chrono_literals;
 
@@ -118,3 +120,5 @@ TEST_CASE("captures take a share of the time, and what was spent counts") {
   CHECK(budget.allows(false, began + 2s));
   CHECK(CaptureBudget(0, began).allows(true, began));  // no limit
 }
+
+}  // namespace kiln::worth_test

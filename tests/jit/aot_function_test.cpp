@@ -17,7 +17,8 @@
 #include "tests/jit/programs.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::aot_function_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -287,3 +288,5 @@ TEST_CASE("random programs have their gradients behind the tape", "[jit][aot]") 
   tell(refused);
   CHECK(right > 200 / kiln::testing::kEvery);
 }
+
+}  // namespace kiln::aot_function_test

@@ -26,7 +26,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::bound_program_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -514,3 +515,5 @@ TEST_CASE("many threads call one executable", "[jit][bound]") {
   CHECK(wrong == 0);
   CHECK(executable->bound_calls() > 0);
 }
+
+}  // namespace kiln::bound_program_test

@@ -10,7 +10,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::broadcast_rows_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -76,3 +77,5 @@ TEST_CASE("rows of operands that lie apart, in large results", "[jit][rows]") {
                               values({1040}, DType::F32, 2), values({5, 300, 1}, DType::F32, 3),
                               values({5, 1, 1040}, DType::F32, 4), values({300, 1}, DType::F32, 5)});
 }
+
+}  // namespace kiln::broadcast_rows_test

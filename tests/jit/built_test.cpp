@@ -9,7 +9,8 @@
 #include "jit/runtime/prepared.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::built_test {
+
 using namespace kiln::jit;
 using testing::make;
 using testing::same_bits;
@@ -93,3 +94,5 @@ TEST_CASE("built: arrays are read and written where they are, and errors are cod
   CHECK(built_kiln_run(bytes.data(), bytes.size(), arguments, results) == 1);
   CHECK(std::string(built_kiln_error()) == "x is not aligned to its elements of 4 bytes");
 }
+
+}  // namespace kiln::built_test

@@ -17,7 +17,8 @@
 #include "jit/pipeline/fused.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::code_cache_test {
+
 using namespace kiln::jit;
 namespace fs = std::filesystem;
 
@@ -314,3 +315,5 @@ TEST_CASE("a library tells what it was made of", "[jit][cache]") {
   CHECK(build_id("/dev/null").empty());
   CHECK(build_id("/nowhere").empty());
 }
+
+}  // namespace kiln::code_cache_test

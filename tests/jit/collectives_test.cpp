@@ -19,7 +19,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/thread_ranks.h"
 
-using namespace kiln;
+namespace kiln::collectives_test {
+
 using namespace kiln::jit;
 using kiln::testing::noise;
 using kiln::testing::same_bits;
@@ -332,3 +333,5 @@ TEST_CASE("the optimizer's step of each bucket comes before the next bucket is w
   for (const char* each : {"bucket 1 of 3: `p0`", "bucket 2 of 3: `p1`", "bucket 3 of 3: `p2`"})
     CHECK(said.find(each) != std::string::npos);
 }
+
+}  // namespace kiln::collectives_test

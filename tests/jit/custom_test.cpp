@@ -15,7 +15,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 
-namespace kiln::jit {
+namespace kiln::jit::custom_test {
 namespace {
 
 // Its backward is not the derivative, and reads what forward keeps beside the result.
@@ -170,4 +170,4 @@ TEST_CASE("symbols of the bodies stand for what an application says", "[custom]"
   CHECK_THROWS_WITH(verify(parse_graph(wrong), "parse"), Catch::Contains("takes 1 sizes"));
 }
 
-}  // namespace kiln::jit
+}  // namespace kiln::jit::custom_test

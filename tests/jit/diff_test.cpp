@@ -5,6 +5,8 @@
 
 #include "jit/graph/text.h"
 
+namespace kiln::diff_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -128,3 +130,5 @@ TEST_CASE("texts of code are compared up to names", "[jit][diff]") {
   CHECK(diff_texts(a, other, Names::Registers).empty());
   CHECK_FALSE(diff_texts(a, "loop:\n  %1 = fsub float %x, %y\n  ret float %1\n", Names::Registers).empty());
 }
+
+}  // namespace kiln::diff_test

@@ -12,7 +12,8 @@
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
 
-using namespace kiln;
+namespace kiln::differentiate_test {
+
 using namespace kiln::jit;
 using jit::testing::all_floats;
 using jit::testing::Case;
@@ -241,3 +242,5 @@ TEST_CASE("a written input is a result, with a gradient of its own", "[jit][diff
   CHECK(joint.given == only);
   CHECK(difference(case_of(unreturned, joint, [&] { return jit::testing::arguments_of(unreturned); })) == "");
 }
+
+}  // namespace kiln::differentiate_test

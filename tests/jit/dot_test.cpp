@@ -5,6 +5,8 @@
 
 #include "jit/graph/text.h"
 
+namespace kiln::dot_test {
+
 using namespace kiln::jit;
 
 TEST_CASE("a box for each node, an arrow for each use", "[jit][dot]") {
@@ -66,3 +68,5 @@ TEST_CASE("a flowchart for Mermaid", "[jit][dot]") {
         "  e0([\"write %x #60;- %a\"])\n"
         "  n0 -.->|\"f32[2]\"| e0\n");
 }
+
+}  // namespace kiln::dot_test

@@ -10,7 +10,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::epilogue_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -170,3 +171,5 @@ TEST_CASE("what is told of a kernel that takes a product along", "[jit][epilogue
   REQUIRE(why.size() == 1);
   CHECK(why[0] == "%z and %q are not one kernel: matmul is a call of a library");
 }
+
+}  // namespace kiln::epilogue_test

@@ -8,7 +8,8 @@
 #include "tensor/autograd.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::evaluate_test {
+
 using namespace kiln::jit;
 using kiln::testing::describe;
 using kiln::testing::make;
@@ -144,3 +145,5 @@ TEST_CASE("the tape records what a graph does", "[jit][evaluate]") {
   backward(out[0]);
   CHECK(elements(grad_of(x)) == std::vector<long double>{2, 4});
 }
+
+}  // namespace kiln::evaluate_test

@@ -8,7 +8,8 @@
 #include "tensor/functions.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::executable_bench_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -70,3 +71,5 @@ TEST_CASE("the cost of an executable", "[.bench]") {
   report("static", 8, {});
   report("symbolic", Dim::symbol("s0"), symbols);
 }
+
+}  // namespace kiln::executable_bench_test

@@ -17,7 +17,8 @@
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
 
-using namespace kiln;
+namespace kiln::executable_test {
+
 using namespace kiln::jit;
 using kiln::testing::elements;
 using kiln::testing::make;
@@ -384,3 +385,5 @@ TEST_CASE("a base is refused where its members have a history", "[jit][executabl
   executable->run(arguments);
   CHECK(elements(memory) == std::vector<long double>{0, 4, 18, 48});
 }
+
+}  // namespace kiln::executable_test

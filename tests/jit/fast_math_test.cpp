@@ -10,7 +10,8 @@
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::fast_math_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -67,3 +68,5 @@ TEST_CASE("functions keep their bits within fastmath", "[jit][fast_math]") {
       "}\n");
   check_same(graph, fuse(graph), {values({40}, DType::F64, 1)});
 }
+
+}  // namespace kiln::fast_math_test

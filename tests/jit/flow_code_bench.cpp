@@ -9,7 +9,8 @@
 #include "tensor/functions.h"
 #include "tests/jit/flow_graphs.h"
 
-using namespace kiln;
+namespace kiln::flow_code_bench_test {
+
 using namespace kiln::jit;
 using namespace kiln::jit::testing;
 
@@ -97,3 +98,5 @@ TEST_CASE("times of machine code of flows", "[.bench]") {
   const std::vector<FlowValue> few = {tensor_value(x), tensor_value(y), int_value(99990)};
   std::printf("a run of few iterations: %.0f ns\n", 1e6 * milliseconds([&] { sum->run(few); }));
 }
+
+}  // namespace kiln::flow_code_bench_test

@@ -12,7 +12,8 @@
 #include "tensor/view.h"
 #include "tests/jit/flow_graphs.h"
 
-using namespace kiln;
+namespace kiln::flow_code_test {
+
 using namespace kiln::jit;
 using namespace kiln::jit::testing;
 
@@ -452,3 +453,5 @@ TEST_CASE("slices of any length follow numbers", "[jit][flow][code]") {
                                          tensor_value(value({5}, DType::F32, 2)), int_value(7)};
   CHECK(check_alike(*compiled(made), made, inputs) == 0);
 }
+
+}  // namespace kiln::flow_code_test

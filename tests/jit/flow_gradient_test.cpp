@@ -7,7 +7,8 @@
 #include "tensor/autograd.h"
 #include "tests/jit/flow_graphs.h"
 
-using namespace kiln;
+namespace kiln::flow_gradient_test {
+
 using namespace kiln::jit;
 using namespace kiln::jit::testing;
 using kiln::testing::noise;
@@ -215,3 +216,5 @@ TEST_CASE("elements that later iterations overwrite are kept for the derivative"
   };
   check(overwritten);
 }
+
+}  // namespace kiln::flow_gradient_test

@@ -9,7 +9,8 @@
 #include "jit/cpu/flow_plan.h"
 #include "tests/jit/flow_graphs.h"
 
-using namespace kiln;
+namespace kiln::flow_rows_test {
+
 using namespace kiln::jit;
 using namespace kiln::jit::testing;
 using kiln::testing::describe;
@@ -537,3 +538,5 @@ TEST_CASE("random steps of a flow agree with their kernels", "[jit][flow][rows]"
       both.compare({any_of({n}, dtype, 1), any_of({n}, dtype, 2), any_of({n, n}, dtype, 3)});
   }
 }
+
+}  // namespace kiln::flow_rows_test

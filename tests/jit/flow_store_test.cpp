@@ -5,7 +5,8 @@
 #include "tensor/code_store.h"
 #include "tests/jit/flow_graphs.h"
 
-using namespace kiln;
+namespace kiln::flow_store_test {
+
 using namespace kiln::jit;
 using namespace kiln::jit::testing;
 
@@ -97,3 +98,5 @@ TEST_CASE("code of a flow over tensors that was kept gives the same", "[flow][st
   CHECK(kiln::testing::same_bits(results[0], results[1]));
   CHECK(store.found == static_cast<int>(store.kept.size()));
 }
+
+}  // namespace kiln::flow_store_test

@@ -7,7 +7,8 @@
 #include "tensor/interrupt.h"
 #include "tests/jit/flow_graphs.h"
 
-using namespace kiln;
+namespace kiln::flow_test {
+
 using namespace kiln::jit;
 using namespace kiln::jit::testing;
 
@@ -241,3 +242,5 @@ TEST_CASE("each fault of a flow is found", "[jit][flow]") {
     CHECK(find_fault(flow) == "nothing may jump to block 9");
   }
 }
+
+}  // namespace kiln::flow_test

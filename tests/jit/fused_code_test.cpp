@@ -15,7 +15,8 @@
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::fused_code_test {
+
 using namespace kiln::jit;
 using kiln::testing::check_same;
 using kiln::testing::same_bits;
@@ -187,3 +188,5 @@ TEST_CASE("kernels are measured with what they read and write", "[jit][fused]") 
     CHECK(*each.share > 0);
   }
 }
+
+}  // namespace kiln::fused_code_test

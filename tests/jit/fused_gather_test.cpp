@@ -11,7 +11,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::fused_gather_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -202,3 +203,5 @@ TEST_CASE("reversed dimensions and triangles are read where they are needed", "[
     }
   }
 }
+
+}  // namespace kiln::fused_gather_test

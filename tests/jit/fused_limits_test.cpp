@@ -6,7 +6,8 @@
 #include "jit/graph/text.h"
 #include "tests/jit/fused_support.h"
 
-using namespace kiln;
+namespace kiln::fused_limits_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -47,3 +48,5 @@ TEST_CASE("many values within a kernel are no tensors that it reads and makes", 
   CHECK(fused.graph.nodes.size() == 1);
   check_same(graph, fused, std::vector<Tensor>{values({40}, DType::F32, 1)});
 }
+
+}  // namespace kiln::fused_limits_test

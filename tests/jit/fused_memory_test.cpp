@@ -5,7 +5,8 @@
 #include "jit/graph/text.h"
 #include "tests/jit/fused_support.h"
 
-using namespace kiln;
+namespace kiln::fused_memory_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -87,3 +88,5 @@ TEST_CASE("views are waited for by nobody, and keep nothing", "[jit][fused]") {
   CHECK_THAT(fused.fusion(), !Catch::Contains("would be kept"));
   check_same(graph, fused, std::vector<Tensor>{values({130, 128}, DType::F32, 1)});
 }
+
+}  // namespace kiln::fused_memory_test

@@ -13,7 +13,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::fused_rows_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -385,3 +386,5 @@ TEST_CASE("what is found along rows is a kernel with what computes it", "[jit][f
     }
   }
 }
+
+}  // namespace kiln::fused_rows_test

@@ -7,7 +7,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::fused_short_rows_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -159,3 +160,5 @@ TEST_CASE("rows that are short now and may be long later are left to the eager k
       "}\n");
   CHECK(fuse(graph).fusion() == "%e to %s: its rows are short, and may be long in another call\n");
 }
+
+}  // namespace kiln::fused_short_rows_test

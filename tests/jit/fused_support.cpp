@@ -40,11 +40,11 @@ Graph graph_of(std::string_view text, std::string_view dtype) {
 namespace {
 
 // What a run gives: results, or the message of the error.
-struct Outcome {
+struct FusedOutcome {
   Tensors results;
   std::string error;
 };
-Outcome outcome(const std::function<Tensors()>& run) {
+FusedOutcome outcome(const std::function<Tensors()>& run) {
   try {
     return {run(), ""};
   } catch (const OpError& error) {
@@ -55,8 +55,8 @@ Outcome outcome(const std::function<Tensors()>& run) {
 }  // namespace
 
 void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
-  const Outcome expected = outcome([&] { return evaluate(graph, arguments); });
-  const Outcome actual =
+  const FusedOutcome expected = outcome([&] { return evaluate(graph, arguments); });
+  const FusedOutcome actual =
       outcome([&] { return Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments)); });
   CHECK(actual.error == expected.error);
   REQUIRE(actual.results.size() == expected.results.size());

@@ -20,7 +20,8 @@
 #include "tests/jit/graphs.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::fused_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -336,3 +337,5 @@ TEST_CASE("loop nests print what a kernel does", "[jit][fused]") {
         "  return %b, %c\n"
         "}\n");
 }
+
+}  // namespace kiln::fused_test

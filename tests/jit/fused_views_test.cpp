@@ -10,7 +10,8 @@
 #include "tests/jit/fused_support.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::fused_views_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -203,3 +204,5 @@ TEST_CASE("what is costly to compute twice is stored and read at shifted places"
              Catch::Contains("%s to %0: it is read at 2 shifted places: to compute it at each"));
   check_same(graph, fused, {values({17, 40}, DType::F64, 1)});
 }
+
+}  // namespace kiln::fused_views_test

@@ -7,7 +7,8 @@
 #include "jit/pipeline/fused_text.h"
 #include "tests/jit/fused_support.h"
 
-using namespace kiln;
+namespace kiln::kernel_notes_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -62,3 +63,5 @@ TEST_CASE("rows, columns and launches say how they are shared out", "[jit][notes
   CHECK_THAT(both, Catch::Contains("for [10] in one launch, vectors of 16 {\n"));
   CHECK_THAT(both, Catch::Contains("for [12] in one launch, vectors of 16 {\n"));
 }
+
+}  // namespace kiln::kernel_notes_test

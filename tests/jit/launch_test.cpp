@@ -10,7 +10,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::launch_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -211,3 +212,5 @@ TEST_CASE("a kernel writes over what it is the last to read", "[jit][launch]") {
                           n) == 2);
   }
 }
+
+}  // namespace kiln::launch_test

@@ -5,6 +5,8 @@
 
 #include "jit/graph/text.h"
 
+namespace kiln::lifetimes_test {
+
 using namespace kiln::jit;
 
 TEST_CASE("values take memory until they, or views of them, are read for the last time", "[jit][lifetimes]") {
@@ -52,3 +54,5 @@ TEST_CASE("values are stored in the memory of what they are views of, or were wr
   CHECK(lifetimes.buffer(4) == 0);  // %w is a view of an argument
   CHECK(lifetimes.peak_bytes() == 24);
 }
+
+}  // namespace kiln::lifetimes_test

@@ -9,7 +9,8 @@
 #include "jit/pipeline/fused.h"
 #include "jit/pipeline/fused_text.h"
 
-using namespace kiln;
+namespace kiln::lineage_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("the forward and the backward graph name nodes of the joint graph, and
     }
   }
 }
+
+}  // namespace kiln::lineage_test

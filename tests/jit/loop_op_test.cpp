@@ -9,7 +9,7 @@
 #include "tensor/functions.h"
 #include "tests/jit/flow_graphs.h"
 
-namespace kiln::jit {
+namespace kiln::jit::loop_op_test {
 namespace {
 
 using namespace kiln::jit::testing;
@@ -98,4 +98,4 @@ TEST_CASE("a graph shows the flow of its loop, and keeps the op alive", "[jit][l
   CHECK_FALSE(is_same_loop(*loop_ops(made)[0], *running_sum_op("other")));
 }
 
-}  // namespace kiln::jit
+}  // namespace kiln::jit::loop_op_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace kiln::max_flow_test {
+
 using kiln::jit::FlowNetwork;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("long chains need no stack", "[jit][flow]") {
   for (int k = 0; k + 1 < kNodes; ++k) network.connect(k, k + 1, 7 + k % 3);
   CHECK(network.maximum(0, kNodes - 1) == 7);
 }
+
+}  // namespace kiln::max_flow_test

@@ -7,7 +7,8 @@
 #include "jit/graph/rewrite.h"
 #include "jit/passes/memories.h"
 
-using namespace kiln;
+namespace kiln::memories_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -90,3 +91,5 @@ TEST_CASE("thousands of columns of one matrix are no base, but for the one that 
   windows.push_back({0, 1, 1});
   CHECK(based(graph_of(windows)) == std::vector<int>{0, static_cast<int>(kColumns)});
 }
+
+}  // namespace kiln::memories_test

@@ -13,7 +13,8 @@
 #include "jit/pipeline/fused.h"
 #include "tensor/error.h"
 
-using namespace kiln;
+namespace kiln::object_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -188,3 +189,5 @@ TEST_CASE("sections of an object may say anything of where they are and how long
   }
   CHECK(is_loaded(object));  // none of the loads above ended the process, and a whole object still loads
 }
+
+}  // namespace kiln::object_test

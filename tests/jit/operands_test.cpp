@@ -8,7 +8,8 @@
 #include "tests/jit/graphs.h"
 #include "tests/tensor/samples_operands.h"
 
-using namespace kiln;
+namespace kiln::operands_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -65,3 +66,5 @@ TEST_CASE("arguments of other dtypes compile to what the ops give", "[jit][opera
     if (number++ % (kOneOf * kEvery) == 0) check_compiled(operands);
   });
 }
+
+}  // namespace kiln::operands_test

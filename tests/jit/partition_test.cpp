@@ -14,7 +14,8 @@
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
 
-using namespace kiln;
+namespace kiln::partition_test {
+
 using namespace kiln::jit;
 using jit::testing::all_floats;
 using jit::testing::Outcome;
@@ -361,3 +362,5 @@ TEST_CASE("a long chain of cheap ops does not run again from its start", "[jit][
   CHECK(saved_names(parts) == Names{"x", "v16", "v33"});
   CHECK(parts.report.bytes_save_all == 40 * 64);
 }
+
+}  // namespace kiln::partition_test

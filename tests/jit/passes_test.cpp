@@ -13,7 +13,8 @@
 #include "tests/jit/graphs.h"
 #include "tests/jit/programs.h"
 
-using namespace kiln;
+namespace kiln::passes_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -234,3 +235,5 @@ TEST_CASE("dce keeps what draws, and what may raise for its elements", "[jit][pa
   for (const Node& node : graph.nodes) ops += op_text(node) + " ";
   CHECK(ops == "rand remainder index_select ");
 }
+
+}  // namespace kiln::passes_test

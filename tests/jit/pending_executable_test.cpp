@@ -13,7 +13,8 @@
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::pending_executable_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -114,3 +115,5 @@ TEST_CASE("new tensors lie on the caller's device behind it, too", "[jit][pendin
   pending.get();
   CHECK(seen == default_device());
 }
+
+}  // namespace kiln::pending_executable_test

@@ -10,7 +10,8 @@
 #include "jit/passes/run_recipe.h"
 #include "jit/runtime/program_text.h"
 
-using namespace kiln;
+namespace kiln::program_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -104,3 +105,5 @@ TEST_CASE("the program of a backward graph tells what is handed over to it", "[j
         "at most 12 B of tensors at once beside the arguments\n"
         "calls with arguments that are stored alike run it with addresses filled in\n");
 }
+
+}  // namespace kiln::program_test

@@ -353,14 +353,14 @@ bool lie_alike(const Tensor& a, const Tensor& b) {
 }
 
 // What a run gave, the arguments first; or what it said, and how often it drew.
-struct Outcome {
+struct SeenOutcome {
   std::vector<Tensor> tensors;
   std::string error;
   std::uint64_t draws = 0;
 };
 
-Outcome outcome_of(const Graph& captured, const Run& run) {
-  Outcome outcome{arguments_of(captured), {}, 0};
+SeenOutcome outcome_of(const Graph& captured, const Run& run) {
+  SeenOutcome outcome{arguments_of(captured), {}, 0};
   seed(1);
   try {
     const Tensors results = run(outcome.tensors);
@@ -376,7 +376,7 @@ Outcome outcome_of(const Graph& captured, const Run& run) {
 
 std::string difference(const Graph& captured, const Run& other) {
   const auto eager = [&captured](Inputs given) { return evaluate(captured, given); };
-  const Outcome expected = outcome_of(captured, eager), actual = outcome_of(captured, other);
+  const SeenOutcome expected = outcome_of(captured, eager), actual = outcome_of(captured, other);
   if (expected.error != actual.error) {
     const auto said = [](const std::string& error) { return error.empty() ? "nothing" : error; };
     return "the error is " + said(actual.error) + ", not " + said(expected.error);

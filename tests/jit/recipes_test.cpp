@@ -14,7 +14,8 @@
 #include "jit/runtime/prepared.h"
 #include "tensor/functions.h"
 
-using namespace kiln;
+namespace kiln::recipes_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -167,3 +168,5 @@ TEST_CASE("a graph whose pass is wrong runs op by op, and is noted with a progra
   CHECK(run(prepared(graph, {.fused = true})) == expected);
   CHECK(!has_faults());
 }
+
+}  // namespace kiln::recipes_test

@@ -10,7 +10,8 @@
 #include "tensor/functions.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::reduce_test {
+
 using namespace kiln::jit;
 using kiln::testing::make;
 
@@ -187,3 +188,5 @@ TEST_CASE("copies share memory as what they are copied from", "[jit][reduce]") {
   CHECK(copies[0].data<float>()[0] == 7.0F);
   CHECK(x.data<float>()[2] == 0.5F);
 }
+
+}  // namespace kiln::reduce_test

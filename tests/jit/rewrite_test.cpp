@@ -6,6 +6,8 @@
 #include "jit/graph/text.h"
 #include "jit/graph/verify.h"
 
+namespace kiln::rewrite_test {
+
 using namespace kiln::jit;
 
 TEST_CASE("permuted inputs keep what everything refers to", "[jit][rewrite]") {
@@ -35,3 +37,5 @@ TEST_CASE("a name that is taken gets a number", "[jit][rewrite]") {
   CHECK(fresh_name(taken, "y") == "y_1");
   CHECK(fresh_name(taken, "").empty());
 }
+
+}  // namespace kiln::rewrite_test

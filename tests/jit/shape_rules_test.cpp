@@ -7,7 +7,8 @@
 #include "jit/graph/text.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::shape_rules_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -120,3 +121,5 @@ TEST_CASE("check_shapes reports where a graph does not hold", "[jit][shape_rules
   CHECK(check_shapes(reshaped, {{"s0", 10}}).empty());
   CHECK_FALSE(check_shapes(reshaped, {{"s0", 9}}).empty());
 }
+
+}  // namespace kiln::shape_rules_test

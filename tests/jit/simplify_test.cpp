@@ -9,7 +9,8 @@
 #include "tests/jit/programs.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::simplify_test {
+
 using namespace kiln::jit;
 using kiln::testing::same_bits;
 
@@ -159,3 +160,5 @@ TEST_CASE("casts back from a wider type are left out, others stay", "[jit][simpl
     }
   }
 }
+
+}  // namespace kiln::simplify_test

@@ -10,7 +10,8 @@
 #include "tensor/parallel.h"
 #include "tests/jit/fused_support.h"
 
-using namespace kiln;
+namespace kiln::streaming_stores_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -100,3 +101,5 @@ TEST_CASE("rows and blocks are streamed where they begin with a vector", "[jit][
                      x, true);
   }
 }
+
+}  // namespace kiln::streaming_stores_test

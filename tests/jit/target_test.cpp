@@ -18,7 +18,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::target_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -233,3 +234,5 @@ TEST_CASE("nodes of a device without a compiler say so, and stay apart from othe
   REQUIRE(fusion.unfused.size() == 1);
   CHECK(fusion.unfused[0].reason == "they are on different devices");
 }
+
+}  // namespace kiln::target_test

@@ -5,7 +5,8 @@
 #include "jit/graph/verify.h"
 #include "tests/jit/graphs.h"
 
-using namespace kiln;
+namespace kiln::text_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -124,3 +125,5 @@ TEST_CASE("errors of the text name the place and what was expected", "[jit][text
         "graph text, line 3, column 1: expected 'write', 'layout', 'set', 'same', 'save' or '}', found the "
         "end");
 }
+
+}  // namespace kiln::text_test

@@ -15,7 +15,8 @@
 #include "tests/jit/fused_support.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::threads_test {
+
 using namespace kiln::jit;
 using kiln::testing::same_bits;
 using kiln::testing::values;
@@ -138,3 +139,5 @@ TEST_CASE("threads differentiate through one compiled function", "[jit][threads]
           return true;
         }) == 0);
 }
+
+}  // namespace kiln::threads_test

@@ -16,7 +16,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::unroll_test {
+
 using namespace kiln::jit;
 using namespace kiln::testing;
 
@@ -188,3 +189,5 @@ TEST_CASE("unrolled vectors are written where their operand lies", "[jit][fused]
     }
   }
 }
+
+}  // namespace kiln::unroll_test

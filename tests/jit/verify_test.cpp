@@ -5,7 +5,8 @@
 
 #include "jit/graph/text.h"
 
-using namespace kiln;
+namespace kiln::verify_test {
+
 using namespace kiln::jit;
 
 namespace {
@@ -122,3 +123,5 @@ TEST_CASE("a tensor whose layout was written goes by its new name", "[jit][verif
   CHECK(mentions(fault_with("  %a = neg(%x) : f32[2, 3]\n"), "goes by the name of the result"));
   CHECK(mentions(fault_with("  %a = neg(%y) : f32[2, 3]\n"), "goes by the name of the result"));
 }
+
+}  // namespace kiln::verify_test

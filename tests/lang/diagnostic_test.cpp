@@ -3,6 +3,8 @@
 
 #include "lang/diagnostic.h"
 
+namespace kiln::diagnostic_test {
+
 using namespace kiln::lang;
 
 namespace {
@@ -219,3 +221,5 @@ TEST_CASE("names of other languages are translated") {
   CHECK(suggest("rleu", {"relu"}) == "did you mean `relu`?");
   CHECK(suggest("qqq", {"relu"}).empty());
 }
+
+}  // namespace kiln::diagnostic_test

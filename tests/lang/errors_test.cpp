@@ -4,6 +4,8 @@
 #include "expectations.h"
 #include "support.h"
 
+namespace kiln::errors_test {
+
 using namespace kiln::lang;
 
 TEST_CASE("syntax errors read as the table says") {
@@ -25,3 +27,5 @@ TEST_CASE("no message uses the parser generator's words") {
     CHECK(each.expected.starts_with("SyntaxError: "));
   }
 }
+
+}  // namespace kiln::errors_test

@@ -3,6 +3,8 @@
 
 #include "support.h"
 
+namespace kiln::expressions_test {
+
 using namespace kiln::lang;
 
 TEST_CASE("operators bind as the table of the language says") {
@@ -220,3 +222,5 @@ TEST_CASE("spellings of one name are one name") {
   CHECK(tree("o.ne\u0301(ne\u0301=1)") == "(call (. o n\u00E9) n\u00E9=1)");
   CHECK(tree("'ne\u0301'") == "\"ne\u0301\"");
 }
+
+}  // namespace kiln::expressions_test

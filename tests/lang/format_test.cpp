@@ -8,6 +8,8 @@
 #include "expectations.h"
 #include "support.h"
 
+namespace kiln::format_test {
+
 using namespace kiln::lang;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("odd bytes around a program") {
   CHECK(formatted("\n\n# c") == "# c\n");
   CHECK(formatted("\f\tx") == "x\n");
 }
+
+}  // namespace kiln::format_test

@@ -3,6 +3,8 @@
 
 #include "support.h"
 
+namespace kiln::limits_test {
+
 using namespace kiln::lang;
 
 namespace {
@@ -134,3 +136,5 @@ TEST_CASE("every prefix of a program is a tree or a diagnostic") {
     CHECK_NOTHROW(complaint(source.substr(size)));
   }
 }
+
+}  // namespace kiln::limits_test

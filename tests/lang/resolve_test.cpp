@@ -6,6 +6,8 @@
 #include "lang/walk.h"
 #include "support.h"
 
+namespace kiln::resolve_test {
+
 using namespace kiln::lang;
 
 namespace {
@@ -222,3 +224,5 @@ TEST_CASE("an undefined name may be a misspelt local") {
   REQUIRE(found.size() == 1);
   CHECK(found[0].help == "did you mean `weights`?");
 }
+
+}  // namespace kiln::resolve_test

@@ -5,6 +5,8 @@
 #include "lang/walk.h"
 #include "support.h"
 
+namespace kiln::source_test {
+
 using namespace kiln::lang;
 
 TEST_CASE("offsets are lines and columns of code points") {
@@ -102,3 +104,5 @@ TEST_CASE("names and operators have spans of their own") {
   CHECK(as<AttributeExpr>(*sum.left).name_span.text() == "field");
   CHECK(as<CallExpr>(*sum.right).arguments[0].name_span.text() == "key");
 }
+
+}  // namespace kiln::source_test

@@ -3,6 +3,8 @@
 
 #include "support.h"
 
+namespace kiln::statements_test {
+
 using namespace kiln::lang;
 
 TEST_CASE("assignments") {
@@ -206,3 +208,5 @@ TEST_CASE("a semicolon hides the value of a top-level expression only") {
   CHECK(tree("x = 1;") == "(= x 1)");
   CHECK(tree("fn f() { a; b }") == "(fn f (block a b))");
 }
+
+}  // namespace kiln::statements_test

@@ -4,7 +4,7 @@
 #include "lang/fix.h"
 #include "lang/parse.h"
 
-namespace kiln::lang {
+namespace kiln::lang::tolerant_test {
 namespace {
 
 std::size_t statements_of(const std::string& text) {
@@ -90,4 +90,4 @@ TEST_CASE("the name that a message speaks of is what a fix replaces", "[tolerant
 }
 
 }  // namespace
-}  // namespace kiln::lang
+}  // namespace kiln::lang::tolerant_test

@@ -5,6 +5,8 @@
 
 #include "lang/parse.h"
 
+namespace kiln::tools_test {
+
 using namespace kiln::lang;
 
 TEST_CASE("what could go on is incomplete, what is wrong already is not") {
@@ -68,3 +70,5 @@ TEST_CASE("keywords are those of the language, sorted") {
   CHECK(std::binary_search(words.begin(), words.end(), "nonlocal"));
   CHECK(std::binary_search(words.begin(), words.end(), "is"));
 }
+
+}  // namespace kiln::tools_test

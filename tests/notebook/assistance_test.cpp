@@ -9,6 +9,8 @@
 #include "notebook/notebook.h"
 #include "tests/notebook/recorder.h"
 
+namespace kiln::assistance_test {
+
 using namespace kiln::notebook;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("a notebook that ends without a word leaves its cells to be run again"
   notebook.run("x = 3", {});
   CHECK(std::filesystem::is_empty(folder.path));
 }
+
+}  // namespace kiln::assistance_test

@@ -8,6 +8,8 @@
 #include "tensor/interrupt.h"
 #include "tests/notebook/recorder.h"
 
+namespace kiln::cells_test {
+
 using namespace kiln::notebook;
 using kiln::repl::Status;
 
@@ -152,3 +154,5 @@ TEST_CASE("the page of a call is shown in a frame", "[notebook]") {
   CHECK(html.starts_with("<iframe"));
   CHECK(html.find("srcdoc=\"&lt;!") != std::string::npos);
 }
+
+}  // namespace kiln::cells_test

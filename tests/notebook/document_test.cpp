@@ -4,6 +4,8 @@
 
 #include "notebook/document.h"
 
+namespace kiln::document_test {
+
 using namespace kiln::notebook;
 
 TEST_CASE("examples of a document become cells, and the rest text between them", "[notebook]") {
@@ -30,3 +32,5 @@ TEST_CASE("what a block holds beside its examples stays a block", "[notebook]") 
   CHECK(cells[1]["source"] == "1");
   CHECK(cells[2]["source"] == "```\n\nbehind\n```");
 }
+
+}  // namespace kiln::document_test

@@ -6,7 +6,8 @@
 #include "onnx/export/check.h"
 #include "onnx/export/export.h"
 
-using namespace kiln;
+namespace kiln::export_test {
+
 using namespace kiln::onnx;
 
 namespace {
@@ -160,3 +161,5 @@ TEST_CASE("Operators that an opset lacks are written by others, by a body, or no
   CHECK(refused.problems[0].reason ==
         "'bitwise_and' is written with BitwiseAnd, which opset 18 has: ask for one");
 }
+
+}  // namespace kiln::export_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace kiln::external_test {
+
 using namespace kiln::onnx;
 
 namespace {
@@ -43,3 +45,5 @@ TEST_CASE("a model is one file as long as readers take it", "[external]") {
   CHECK(fits_in_one_file(model, for_others + (2 << 20)));
   CHECK_FALSE(fits_in_one_file(model, for_others + (2 << 20) - 1));
 }
+
+}  // namespace kiln::external_test

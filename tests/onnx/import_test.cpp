@@ -15,7 +15,8 @@
 #include "tensor/host_view.h"
 #include "tests/onnx/records.h"
 
-using namespace kiln;
+namespace kiln::import_test {
+
 using namespace kiln::onnx;
 
 namespace {
@@ -190,3 +191,5 @@ TEST_CASE("data beside a model is read from its folder alone", "[onnx]") {
   CHECK(refusal(given_at("data", "0")).find("a model that is no file has no folder") != std::string::npos);
   fs::remove_all(root);
 }
+
+}  // namespace kiln::import_test

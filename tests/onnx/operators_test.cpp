@@ -9,7 +9,8 @@
 #include "tensor/host_view.h"
 #include "tests/onnx/records.h"
 
-using namespace kiln;
+namespace kiln::operators_test {
+
 using namespace kiln::onnx;
 
 namespace {
@@ -240,3 +241,5 @@ TEST_CASE("bits of known elements are read as another dtype", "[onnx]") {
   CHECK(ints(made[0].tensor) == Ints{0x3f800000, -0x40000000, 0});
   CHECK_THROWS_AS(import_model(model_of(node, given), {}), InputsNeeded);
 }
+
+}  // namespace kiln::operators_test

@@ -4,7 +4,8 @@
 #include "onnx/proto/model.h"
 #include "tensor/error.h"
 
-using namespace kiln;
+namespace kiln::proto_test {
+
 using namespace kiln::onnx;
 
 namespace {
@@ -136,3 +137,5 @@ TEST_CASE("Bytes that are no model are refused in words", "[proto]") {
   deep.graph = nested(50);
   CHECK(read_model(write_model(deep)).graph.nodes.size() == 1);
 }
+
+}  // namespace kiln::proto_test

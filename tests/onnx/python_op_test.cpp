@@ -11,7 +11,8 @@
 #include "onnx/export/export.h"
 #include "onnx/export/python_op.h"
 
-using namespace kiln;
+namespace kiln::python_op_test {
+
 using namespace kiln::onnx;
 using jit::HostTuple;
 using jit::HostValue;
@@ -264,3 +265,5 @@ TEST_CASE("the portable form has one local function for equal applications", "[p
   const ModelProto inlined = exported(joint_of(graph_of(mixed_call())), CustomForm::Inline).model;
   CHECK(inlined.functions.empty());
 }
+
+}  // namespace kiln::python_op_test

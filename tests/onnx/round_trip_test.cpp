@@ -13,7 +13,8 @@
 #include "tests/onnx/random_graphs.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::round_trip_test {
+
 using namespace kiln::onnx;
 
 namespace {
@@ -85,3 +86,5 @@ TEST_CASE("a random graph that is exported and imported gives the same results",
     }
   }
 }
+
+}  // namespace kiln::round_trip_test

@@ -3,6 +3,8 @@
 
 #include "tests/repl/talk.h"
 
+namespace kiln::backends_test {
+
 using namespace kiln::repl;
 
 TEST_CASE(":backend lists what there is, and chooses", "[backends]") {
@@ -31,3 +33,5 @@ TEST_CASE("no result depends on the backend, and the interpreter compiles nothin
   CHECK(talk("hot()") == "[]\n");
   talk(":backend fused");
 }
+
+}  // namespace kiln::backends_test

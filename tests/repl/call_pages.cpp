@@ -8,6 +8,8 @@
 
 #include "repl/session.h"
 
+namespace kiln::call_pages_test {
+
 using namespace kiln::repl;
 using Json = nlohmann::json;
 
@@ -268,3 +270,5 @@ TEST_CASE("a page without a file is written to a temporary one") {
   CHECK(path.ends_with(".html"));
   CHECK(std::filesystem::remove(path));
 }
+
+}  // namespace kiln::call_pages_test

@@ -6,6 +6,8 @@
 #include "repl/cell.h"
 #include "repl/session.h"
 
+namespace kiln::cells_test {
+
 using namespace kiln::repl;
 using kiln::lang::Completeness;
 
@@ -97,3 +99,5 @@ TEST_CASE("a page without a file is shown in the notebook", "[cells]") {
   CHECK(html.find("cos(ones(3))") != std::string::npos);
   CHECK(html.starts_with("<!"));
 }
+
+}  // namespace kiln::cells_test

@@ -11,6 +11,8 @@
 
 #include "repl/command.h"
 
+namespace kiln::completion_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -248,3 +250,5 @@ TEST_CASE("any text and cursor gives an answer", "[completion]") {
       CHECK(candidates(tab.session, text.substr(begin), cursor - begin).begin <= cursor - begin);
   }
 }
+
+}  // namespace kiln::completion_test

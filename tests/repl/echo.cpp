@@ -4,6 +4,8 @@
 #include "repl/pager.h"
 #include "tests/repl/talk.h"
 
+namespace kiln::echo_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("rows of a terminal are counted with wraps and without colours") {
   CHECK(fits_terminal("1234567890\nb\n", {10, 3}));
   CHECK(fits_terminal("\x1b[31m1234567890\x1b[0m\n\x1b]8;;file:///a\x1b\\b\x1b]8;;\x1b\\\n", {10, 3}));
 }
+
+}  // namespace kiln::echo_test

@@ -3,6 +3,8 @@
 
 #include "tests/repl/talk.h"
 
+namespace kiln::entries_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE(":show shows an entry again") {
   CHECK(contains(talk(":show x"), "ValueError: `x` is not the number of an entry"));
   CHECK(contains(talk(":show 99"), "ValueError: there is no entry 99: they are 1 to 8"));
 }
+
+}  // namespace kiln::entries_test

@@ -11,6 +11,8 @@
 #include "tensor/error.h"
 #include "tests/repl/talk.h"
 
+namespace kiln::error_codes_test {
+
 using namespace kiln::repl;
 using kiln::lang::error_code;
 using kiln::lang::error_codes;
@@ -114,3 +116,5 @@ TEST_CASE("codes stand behind the message where people look", "[codes]") {
   Talk talk;
   CHECK(talk("zeors(2)").starts_with("NameError: `zeors` is not defined\n"));
 }
+
+}  // namespace kiln::error_codes_test

@@ -5,6 +5,8 @@
 
 #include "repl/session.h"
 
+namespace kiln::graph_pages_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("a call is exported by the ending of the file", "[repl]") {
         std::string::npos);
   CHECK(session.eval(":export f(x)").diagnostics.find("ends in .onnx, .dot") != std::string::npos);
 }
+
+}  // namespace kiln::graph_pages_test

@@ -6,6 +6,8 @@
 #include "repl/lesson_progress.h"
 #include "repl/session.h"
 
+namespace kiln::lessons_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -103,3 +105,5 @@ TEST_CASE("a document that is no lesson is refused", "[lessons]") {
   CHECK_THROWS(read_lesson("Tensors\n"));
   CHECK_THROWS(read_lesson("# 1. Tensors\n\n## Exercise: none\n\nDo it.\n"));
 }
+
+}  // namespace kiln::lessons_test

@@ -3,6 +3,8 @@
 
 #include "tests/repl/talk.h"
 
+namespace kiln::models_test {
+
 using namespace kiln::repl;
 
 TEST_CASE("a model is printed as a tree of its layers") {
@@ -51,3 +53,5 @@ TEST_CASE("what is no model, or prints itself, is printed as ever") {
   CHECK(talk("struct Q { w fn call(self) = 1 fn repr(self) = 'own' }; Q(ones(2).requires_grad_())") ==
         "own\n");
 }
+
+}  // namespace kiln::models_test

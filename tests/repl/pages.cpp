@@ -10,6 +10,8 @@
 #include "repl/topics.h"
 #include "tensor/op.h"
 
+namespace kiln::pages_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -148,3 +150,5 @@ TEST_CASE("asking for what nobody knows names the nearest") {
   CHECK(asked(":apropos zzzzzz").find("nothing mentions") == 0);
   CHECK(asked(":apropos softmax").find("log_softmax") != std::string::npos);
 }
+
+}  // namespace kiln::pages_test

@@ -21,6 +21,8 @@
 #include "repl/terminal.h"
 #include "repl/work_note.h"
 
+namespace kiln::parts_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -370,3 +372,5 @@ TEST_CASE("a note says the phase and the function that it is for") {
   CHECK(text({run, compile, derivative}) == "differentiating f");
   CHECK(text({run, wait}) == "waiting for kernels");
 }
+
+}  // namespace kiln::parts_test

@@ -12,6 +12,8 @@
 #include "tensor/parallel.h"
 #include "tests/repl/talk.h"
 
+namespace kiln::session_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -229,3 +231,5 @@ TEST_CASE("nonlocal means a variable of an entry before", "[session]") {
   CHECK(session.eval("fn count() { nonlocal n; n += 1 }\ncount()\nn").output == "1\n");
   CHECK(session.eval("fn f() { nonlocal nothing; nothing = 1 }").diagnostics.starts_with("SyntaxError"));
 }
+
+}  // namespace kiln::session_test

@@ -8,6 +8,8 @@
 #include "repl/kept_settings.h"
 #include "repl/session.h"
 
+namespace kiln::settings_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -118,3 +120,5 @@ TEST_CASE("what the command line gave is not changed by the file") {
   CHECK_FALSE(terminal.session.color());
   CHECK_FALSE(terminal.session.options().numbers);
 }
+
+}  // namespace kiln::settings_test

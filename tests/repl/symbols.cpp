@@ -13,6 +13,8 @@
 #include "repl/lines.h"
 #include "tests/repl/talk.h"
 
+namespace kiln::symbols_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("pages of keywords are found, and a variable of that name comes first"
   CHECK(talk("match = 3\n").empty());
   CHECK(talk("?match").find("match: int") != std::string::npos);
 }
+
+}  // namespace kiln::symbols_test

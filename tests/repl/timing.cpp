@@ -10,6 +10,8 @@
 #include "repl/written_call.h"
 #include "tests/repl/talk.h"
 
+namespace kiln::timing_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("kernels of both graphs are shown where an argument requires a gradien
   CHECK(stages.find("fused backward") != std::string::npos);
   CHECK(std::count(stages.begin(), stages.end(), '\n') < 24);
 }
+
+}  // namespace kiln::timing_test

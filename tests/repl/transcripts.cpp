@@ -9,6 +9,8 @@
 
 #include "repl/session.h"
 
+namespace kiln::transcripts_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("transcripts") {
     CHECK(actual == expected);
   }
 }
+
+}  // namespace kiln::transcripts_test

@@ -5,6 +5,8 @@
 
 #include "interpreter/values/value.h"
 
+namespace kiln::types_test {
+
 using namespace kiln::repl;
 
 namespace {
@@ -119,3 +121,5 @@ TEST_CASE("what would fail is said, with carets") {
   CHECK(asked("x[0, 0, 0]").starts_with("IndexError: "));
   CHECK(asked("x = 1").starts_with("ValueError: `:type` takes one expression"));
 }
+
+}  // namespace kiln::types_test

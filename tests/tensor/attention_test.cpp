@@ -4,7 +4,8 @@
 #include "tensor/autograd.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::attention_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -164,3 +165,5 @@ TEST_CASE("attention says what does not fit", "[attention]") {
             "with enable_gqa the heads (dimension -3) of key and value must be equally many and divide those "
             "of the query: f32[3, 2, 4], f32[2, 2, 4], f32[2, 2, 4]");
 }
+
+}  // namespace kiln::attention_test

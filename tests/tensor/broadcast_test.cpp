@@ -7,7 +7,7 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-namespace kiln::testing {
+namespace kiln::testing::broadcast_test {
 namespace {
 
 // All of them with these sizes, contiguous.
@@ -109,4 +109,4 @@ TEST_CASE("a spread operand is written into in place", "[elementwise][broadcast]
   }
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing::broadcast_test

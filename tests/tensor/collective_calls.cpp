@@ -1,13 +1,10 @@
 #include "tests/tensor/collective_calls.h"
 
 #include "tensor/autograd.h"
+#include "tests/tensor/sample_parts.h"
 
 namespace kiln::testing {
 namespace {
-
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-Attr text(const char* value) { return std::string(value); }
-Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
 
 // Ranks with other elements, and with other numbers of rows where the row may have that.
 std::vector<Tensor> by_rank(int ranks, bool uneven) {

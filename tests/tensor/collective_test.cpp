@@ -12,15 +12,14 @@
 #include "tensor/integers.h"
 #include "tensor/tape/recompute.h"
 #include "tests/tensor/collective_calls.h"
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/thread_ranks.h"
 
-using namespace kiln;
+namespace kiln::collective_test {
+
 using namespace kiln::testing;
 
 namespace {
-
-Attr text(const char* value) { return std::string(value); }
-Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
 
 using Call = CollectiveCall;
 
@@ -214,3 +213,5 @@ TEST_CASE("a name of two lines is refused", "[collective]") {
     CHECK(error.message() == "allreduce: 2 names for 1 tensor");
   }
 }
+
+}  // namespace kiln::collective_test

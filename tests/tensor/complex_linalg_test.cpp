@@ -7,7 +7,8 @@
 #include "tests/tensor/gradcheck.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::complex_linalg_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -171,3 +172,5 @@ TEST_CASE("derivatives of complex systems agree with differences", "[complex][li
     CHECK(gradients::compare_gradients(by_triangle, given) == "");
   }
 }
+
+}  // namespace kiln::complex_linalg_test

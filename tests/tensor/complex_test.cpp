@@ -8,7 +8,8 @@
 #include "tests/tensor/gradcheck.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::complex_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -387,3 +388,5 @@ TEST_CASE("gradients of complex leaves are dL/da + i dL/db", "[complex]") {
   set_requires_grad(origin, true);
   CHECK(at(grads({ops::sum(apply("abs", {origin}))}, {origin}, {}, false, false, false)[0], 0) == Wide(0, 0));
 }
+
+}  // namespace kiln::complex_test

@@ -5,7 +5,8 @@
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::conv_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -384,3 +385,5 @@ TEST_CASE("convolutions say what does not fit", "[conv]") {
       "convolution_weight: x f32[2, 3, 5, 5] and y f32[3, 3, 3, 3] are not both sides of a convolution of 1 "
       "groups by a kernel of [4, 4]");
 }
+
+}  // namespace kiln::conv_test

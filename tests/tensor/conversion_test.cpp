@@ -4,7 +4,8 @@
 #include "every_isa.h"
 #include "nd.h"
 
-using namespace kiln;
+namespace kiln::conversion_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -72,3 +73,5 @@ TEST_CASE("conversions keep what both dtypes hold", "[conversion]") {
     }
   }
 }
+
+}  // namespace kiln::conversion_test

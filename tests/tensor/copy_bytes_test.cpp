@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace kiln::copy_bytes_test {
+
 using kiln::cpu::copy_bytes;
 
 TEST_CASE("runs of bytes are copied from any place to any place, and nothing beside them", "[copy]") {
@@ -24,3 +26,5 @@ TEST_CASE("runs of bytes are copied from any place to any place, and nothing bes
     }
   }
 }
+
+}  // namespace kiln::copy_bytes_test

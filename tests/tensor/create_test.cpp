@@ -1,6 +1,7 @@
 #include "nd.h"
 
-using namespace kiln;
+namespace kiln::create_test {
+
 using namespace kiln::test;
 
 TEST_CASE("constants of every dtype", "[create]") {
@@ -112,3 +113,5 @@ TEST_CASE("meshgrid and one_hot", "[create]") {
   CHECK(error_of([] { ops::one_hot(vector_of({0}, DType::F32), 3); }, ErrorKind::DType) ==
         "one_hot: the index must hold integers, it is f32[1]");
 }
+
+}  // namespace kiln::create_test

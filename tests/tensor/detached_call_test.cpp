@@ -12,7 +12,7 @@
 #include "tensor/interrupt.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::detached_call_test {
 
 namespace {
 
@@ -91,3 +91,5 @@ TEST_CASE("a factorization that was left behind disturbs none after it", "[inter
   for (std::int64_t i = 0; i < 400; ++i) CHECK(before.data<float>()[i] == after.data<float>()[i]);
   wait_until_none_goes_on();
 }
+
+}  // namespace kiln::detached_call_test

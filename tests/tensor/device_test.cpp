@@ -9,7 +9,8 @@
 #include "tests/tensor/samples.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::device_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -149,3 +150,5 @@ TEST_CASE("numbers are on every device", "[device]") {
   CHECK((x + Tensor::number(1.0)).device() == x.device());
   CHECK(ops::where(ops::gt(x, Tensor::number(0.0)), Tensor::number(1.0), x).device() == x.device());
 }
+
+}  // namespace kiln::device_test

@@ -11,7 +11,7 @@
 #include "tensor/size_scope.h"
 #include "tensor/substitute.h"
 
-using namespace kiln;
+namespace kiln::dim_test {
 
 namespace {
 
@@ -375,3 +375,5 @@ TEST_CASE("kernels get ints", "[dim]") {
   const Dim symbolic[] = {3, s0};
   CHECK_THROWS_AS(ints(symbolic), InternalError);
 }
+
+}  // namespace kiln::dim_test

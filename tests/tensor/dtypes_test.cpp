@@ -5,7 +5,8 @@
 
 #include "tests/tensor/op_dtypes.h"
 
-using namespace kiln;
+namespace kiln::dtypes_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("every dtype that a row takes works and agrees with the widest", "[rul
     }
   }
 }
+
+}  // namespace kiln::dtypes_test

@@ -7,7 +7,8 @@
 #include "tensor/ops/einsum_equation.h"
 #include "tests/tensor/gradcheck.h"
 
-using namespace kiln;
+namespace kiln::einsum_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -231,3 +232,5 @@ TEST_CASE("einsum says what is wrong with an equation", "[einsum]") {
   CHECK(error_of([&] { run("ij,ij", {ops::to(x, DType::Bool), ops::to(x, DType::Bool)}); },
                  ErrorKind::DType) == "einsum: bool has no product");
 }
+
+}  // namespace kiln::einsum_test

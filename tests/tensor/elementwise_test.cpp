@@ -14,7 +14,7 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-namespace kiln::testing {
+namespace kiln::testing::elementwise_test {
 namespace {
 
 constexpr DType kDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
@@ -637,4 +637,4 @@ TEST_CASE("clamp keeps the sign of a zero at a bound of the other sign", "[eleme
   }
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing::elementwise_test

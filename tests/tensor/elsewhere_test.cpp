@@ -16,7 +16,8 @@
 #include "tests/tensor/gradcheck.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::elsewhere_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -223,3 +224,5 @@ TEST_CASE("every op computes where its operands are", "[elsewhere]") {
   generator() = drawn;
   set_warning_sink({});
 }
+
+}  // namespace kiln::elsewhere_test

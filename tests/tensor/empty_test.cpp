@@ -12,7 +12,8 @@
 #include "tensor/warning.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::empty_test {
+
 using namespace kiln::testing;
 using levels::BatchLevel;
 using levels::Randomness;
@@ -282,3 +283,5 @@ TEST_CASE("a pullback of no cotangents", "[empty]") {
   }
   set_warning_sink({});
 }
+
+}  // namespace kiln::empty_test

@@ -9,7 +9,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::extremum_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -219,3 +220,5 @@ TEST_CASE("the first nan wins, infinities and zeros are in order", "[extremum]")
     }
   });
 }
+
+}  // namespace kiln::extremum_test

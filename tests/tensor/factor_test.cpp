@@ -5,7 +5,8 @@
 #include "tensor/autograd.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::factor_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -58,8 +59,8 @@ TEST_CASE("solutions satisfy their equations", "[factor]") {
     sizes.pop_back();
     const Tensor each = noise(sizes, a.dtype(), 3);
     const Tensor one = noise({n}, a.dtype(), 4);
-    CHECK(same_bits(ops::solve(a, each), ops::squeeze(ops::solve(a, linalg::column(each)), Dims{-1})));
-    CHECK(same_bits(ops::solve(a, one), ops::squeeze(ops::solve(a, linalg::column(one)), Dims{-1})));
+    CHECK(same_bytes(ops::solve(a, each), ops::squeeze(ops::solve(a, linalg::column(each)), Dims{-1})));
+    CHECK(same_bytes(ops::solve(a, one), ops::squeeze(ops::solve(a, linalg::column(one)), Dims{-1})));
   });
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("Cholesky factors are triangular and multiply to their matrix", "[fact
         const Matrix l = upper ? transposed(factors[i]) : factors[i];
         CHECK(distance(product(l, transposed(l)), all[i]) < tolerance(a) * static_cast<long double>(3 * n));
       }
-      CHECK(same_bits(factor, upper ? ops::triu(factor) : ops::tril(factor)));
+      CHECK(same_bytes(factor, upper ? ops::triu(factor) : ops::tril(factor)));
     }
   });
 }
@@ -143,7 +144,7 @@ TEST_CASE("Q has orthonormal columns, R is triangular, and they multiply to thei
     for (const char* mode : {"reduced", "complete"}) {
       const Tensors qr = call_all("qr", {a}, {std::string(mode)});
       CHECK(qr[0].size(a.rank() - 1) == (mode[0] == 'r' ? k : m));
-      CHECK(same_bits(qr[1], ops::triu(qr[1])));
+      CHECK(same_bytes(qr[1], ops::triu(qr[1])));
       const auto q = matrices_of(qr[0]), r = matrices_of(qr[1]);
       for (std::size_t i = 0; i < all.size(); ++i) {
         CHECK(distance(product(q[i], r[i]), all[i]) < tolerance(a));
@@ -152,7 +153,7 @@ TEST_CASE("Q has orthonormal columns, R is triangular, and they multiply to thei
     }
     const Tensors only = call_all("qr", {a}, {std::string("r")});
     CHECK(only[0].sizes() == Dims{0});
-    CHECK(same_bits(only[1], ops::qr(a)[1]));
+    CHECK(same_bytes(only[1], ops::qr(a)[1]));
   });
 }
 
@@ -256,12 +257,12 @@ TEST_CASE("factorizations have the same bits on any number of threads and anywhe
       for (const int count : {2, 5}) {
         set_num_threads(count);
         const std::vector<Tensor> found = all(a);
-        for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
+        for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bytes(found[i], expected[i]));
       }
       if (sizes.size() == 2) continue;
       const std::vector<Tensor> alone = all(ops::contiguous(ops::select(a, 0, 3)));
       for (std::size_t i = 0; i < alone.size(); ++i)
-        CHECK(same_bits(alone[i], ops::contiguous(ops::select(expected[i], 0, 3))));
+        CHECK(same_bytes(alone[i], ops::contiguous(ops::select(expected[i], 0, 3))));
     }
   }
   set_num_threads(threads);
@@ -357,3 +358,5 @@ TEST_CASE("derivatives that do not exist are refused with a way out", "[factor]"
   CHECK(refusal("qr", {2, 3}, {std::string("r")}, 1) ==
         "qr: with mode=\"r\" there is no derivative: it depends on Q, which is not computed");
 }
+
+}  // namespace kiln::factor_test

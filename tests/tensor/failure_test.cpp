@@ -12,7 +12,8 @@
 #include "tensor/random.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::failure_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -98,3 +99,5 @@ TEST_CASE("rows that draw random numbers say so", "[tensor][rules]") {
   CHECK(generator().offset != before);
   CHECK(attention.draws());
 }
+
+}  // namespace kiln::failure_test

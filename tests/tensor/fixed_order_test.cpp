@@ -9,7 +9,8 @@
 #include "tests/tensor/every_isa.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::fixed_order_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -369,3 +370,5 @@ TEST_CASE("gradients of norms have the bits of their composition", "[order]") {
     }
   }
 }
+
+}  // namespace kiln::fixed_order_test

@@ -8,7 +8,7 @@
 #include "tensor/storage.h"
 #include "tensor/tensor.h"
 
-using namespace kiln;
+namespace kiln::foreign_memory_test {
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE("lent memory: it is the storage's own again afterwards", "[foreign]") 
   }
   CHECK(x.storage()->buffer()->has_one_owner());
 }
+
+}  // namespace kiln::foreign_memory_test

@@ -8,7 +8,8 @@
 #include "tests/tensor/tensors.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::fourier_test {
+
 using namespace kiln::testing;
 using kiln::test::every_isa;
 
@@ -152,3 +153,5 @@ TEST_CASE("transforms of no lines are empty") {
   CHECK(ops::rdft(ops::zeros(Dims{0, 4})).sizes() == Dims{0, 3, 2});
   CHECK(ops::irdft(ops::zeros(Dims{0, 3, 2}), 5).sizes() == Dims{0, 5});
 }
+
+}  // namespace kiln::fourier_test

@@ -6,7 +6,8 @@
 #include "tensor/cpu/products/tile_kernels.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::half_product_test {
+
 using namespace kiln::test;
 
 // Products of halves: on tiles or by vectors of pairs where the processor has them, as vectors, or as those
@@ -15,18 +16,7 @@ namespace {
 
 constexpr DType kHalves[] = {DType::BF16, DType::F16};
 
-Tensor noise(DType dtype, const Dims& sizes, unsigned seed) {
-  std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
-                   dtype);
-}
-
 Tensor as(const Tensor& x, DType dtype) { return cpu::contiguous_copy(x, dtype); }
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.sizes() == b.sizes() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.numel()) * size_of(a.dtype())) == 0;
-}
 
 // Sums in f32, rounded once to 8 or 11 bits.
 void check_product(const Tensor& a, const Tensor& b) {
@@ -70,13 +60,13 @@ TEST_CASE("products of halves are sums of f32, rounded once", "[half_product]") 
   for (const DType dtype : kHalves) {
     for (const auto& [a_sizes, b_sizes] : kShapes) {
       CAPTURE(name(dtype), to_string(a_sizes), to_string(b_sizes));
-      const Tensor a = noise(dtype, a_sizes, 1), b = noise(dtype, b_sizes, 2);
+      const Tensor a = noise(a_sizes, dtype, 1), b = noise(b_sizes, dtype, 2);
       check_product(a, b);
       const Tensor expected = ops::matmul(a, b);
       for (const Lay left : kLays) {
         for (const Lay right : kLays) {
           CAPTURE(static_cast<int>(left), static_cast<int>(right));
-          CHECK(same_bits(ops::matmul(laid_out(a, left), laid_out(b, right)), expected));
+          CHECK(same_bytes(ops::matmul(laid_out(a, left), laid_out(b, right)), expected));
         }
       }
     }
@@ -88,11 +78,11 @@ TEST_CASE("vectors by matrices of halves are those of f32, rounded, however they
     for (const DType dtype : kHalves) {
       for (const auto& [a_sizes, b_sizes] : kVectors) {
         CAPTURE(name(dtype), to_string(a_sizes), to_string(b_sizes));
-        const Tensor a = noise(dtype, a_sizes, 3), b = noise(dtype, b_sizes, 4);
+        const Tensor a = noise(a_sizes, dtype, 3), b = noise(b_sizes, dtype, 4);
         const Tensor expected = as(ops::matmul(as(a, DType::F32), as(b, DType::F32)), dtype);
         for (const Lay left : kLays)
           for (const Lay right : kLays)
-            CHECK(same_bits(ops::matmul(laid_out(a, left), laid_out(b, right)), expected));
+            CHECK(same_bytes(ops::matmul(laid_out(a, left), laid_out(b, right)), expected));
       }
     }
   });
@@ -109,12 +99,12 @@ TEST_CASE("few rows by a matrix of halves are its products with each of them", "
           continue;
         for (const auto& [depth, columns] : {std::pair<Dim, Dim>{100, 70}, {37, 1000}, {9001, 18}}) {
           CAPTURE(name(dtype), rows, depth, columns);
-          const Tensor a = noise(dtype, {rows, depth}, 7), b = noise(dtype, {depth, columns}, 8);
+          const Tensor a = noise({rows, depth}, dtype, 7), b = noise({depth, columns}, dtype, 8);
           for (const Lay right : kLays) {
             const Tensor laid = laid_out(b, right), all = ops::matmul(a, laid);
             for (Dim i = 0; i < rows; ++i)
-              CHECK(same_bits(as(ops::narrow(all, 0, i, 1), dtype),
-                              ops::matmul(ops::narrow(a, 0, i, 1), laid)));
+              CHECK(same_bytes(as(ops::narrow(all, 0, i, 1), dtype),
+                               ops::matmul(ops::narrow(a, 0, i, 1), laid)));
           }
         }
       }
@@ -130,13 +120,13 @@ TEST_CASE("products of halves have the same bits on any number of threads", "[ha
                                   {1000, 30, 70},
                                   {20, 3000, 900},
                                   {6, 9000, 300}}) {
-      const Tensor a = noise(dtype, {m, k}, 5), b = noise(dtype, {k, n}, 6);
+      const Tensor a = noise({m, k}, dtype, 5), b = noise({k, n}, dtype, 6);
       set_num_threads(1);
       const Tensor expected = ops::matmul(a, b);
       for (const int count : {2, 3, 5}) {
         set_num_threads(count);
         CAPTURE(name(dtype), m, k, n, count);
-        CHECK(same_bits(ops::matmul(a, b), expected));
+        CHECK(same_bytes(ops::matmul(a, b), expected));
       }
     }
   }
@@ -281,3 +271,5 @@ TEST_CASE("panels of halves are laid out alike however their lines lie, and sums
   check_rounded<BFloat16>(DType::BF16);
   check_rounded<Half>(DType::F16);
 }
+
+}  // namespace kiln::half_product_test

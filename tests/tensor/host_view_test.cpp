@@ -14,7 +14,8 @@
 #include "tensor/host_view.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::host_view_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -143,3 +144,5 @@ TEST_CASE("devices that are not here say so", "[host_view]") {
   CHECK(to_string(Device{Device::Kind::Cuda, 0}) == "cuda");
   CHECK_FALSE(device_named("moon"));
 }
+
+}  // namespace kiln::host_view_test

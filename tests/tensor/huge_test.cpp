@@ -4,7 +4,8 @@
 
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::huge_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -43,3 +44,5 @@ TEST_CASE("views of more than 2^31 elements cost no memory", "[.][huge]") {
   CHECK(element(ops::select(ops::select(wide, 0, kMany / 3), 0, 1), 0) == 1);
   CHECK_FALSE(ops::all(wide).item_bool());
 }
+
+}  // namespace kiln::huge_test

@@ -1,7 +1,8 @@
 #include "nd.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::index_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -237,3 +238,5 @@ TEST_CASE("indices of the wrong kind say what they should be", "[index]") {
   CHECK(error_of([&] { ops::scatter_add(x, 0, indices({3, 4}, 3), tensor_of(sample({3, 4}), DType::F32)); },
                  ErrorKind::DType) == "scatter_add: the source is f32[3, 4], the tensor is f64[3, 4]");
 }
+
+}  // namespace kiln::index_test

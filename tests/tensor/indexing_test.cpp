@@ -3,7 +3,8 @@
 #include "nd.h"
 #include "tensor/view.h"
 
-using namespace kiln;
+namespace kiln::indexing_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -112,3 +113,5 @@ TEST_CASE("items that do not fit say so", "[indexing]") {
                  ErrorKind::Shape) ==
         "index_put: values i64[2] do not broadcast to the [3, 4] places picked");
 }
+
+}  // namespace kiln::indexing_test

@@ -4,7 +4,7 @@
 #include "tensor/cpu/elementwise/copy.h"
 #include "tests/tensor/tensors.h"
 
-namespace kiln::testing {
+namespace kiln::testing::inplace_test {
 namespace {
 
 constexpr DType kDTypes[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
@@ -183,4 +183,4 @@ TEST_CASE("layouts share elements only where an index of each meets", "[overlap]
   CHECK_FALSE(has_overlap(Layout{{1, 3}, {0, 1}, 0}));
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing::inplace_test

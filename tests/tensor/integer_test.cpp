@@ -7,7 +7,7 @@
 #include "tensor/ops/pointwise.h"
 #include "tests/tensor/tensors.h"
 
-namespace kiln::testing {
+namespace kiln::testing::integer_test {
 namespace {
 
 template <class T>
@@ -180,4 +180,4 @@ TEST_CASE("one element out of range fails wherever it stands", "[elementwise]") 
   }
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing::integer_test

@@ -10,7 +10,8 @@
 #include "tensor/parallel.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::interrupt_test {
+
 using kiln::testing::Threads;
 
 namespace {
@@ -112,3 +113,5 @@ TEST_CASE("a write into memory that is there is whole or not begun", "[interrupt
     }
   }
 }
+
+}  // namespace kiln::interrupt_test

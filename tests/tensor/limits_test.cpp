@@ -9,7 +9,8 @@
 
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::limits_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -82,3 +83,5 @@ TEST_CASE("counts beyond all memory are refused soon", "[limits]") {
     }
   }
 }
+
+}  // namespace kiln::limits_test

@@ -6,7 +6,8 @@
 #include "tensor/cpu/products/product_kernels.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::linalg_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -47,17 +48,6 @@ Nd small(const Dims& sizes, unsigned seed) {
   Nd array = sample(sizes, seed);
   for (double& value : array.values) value = static_cast<double>(static_cast<int>(value) % 4);
   return array;
-}
-
-Tensor noise(const Dims& sizes, DType dtype, unsigned seed) {
-  std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
-                   dtype);
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.sizes() == b.sizes() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.numel()) * size_of(a.dtype())) == 0;
 }
 
 }  // namespace
@@ -181,8 +171,8 @@ TEST_CASE("products of halves with vectors are those of f32, rounded", "[linalg]
         for (const Lay lay : kLays) {
           CAPTURE(name(dtype), m, k, static_cast<int>(lay));
           const Tensor matrix = laid_out(a, lay);
-          CHECK(same_bits(ops::matmul(matrix, laid_out(x, lay)), expected));
-          CHECK(same_bits(ops::matmul(x, ops::transpose(matrix, 0, 1)), expected));
+          CHECK(same_bytes(ops::matmul(matrix, laid_out(x, lay)), expected));
+          CHECK(same_bytes(ops::matmul(x, ops::transpose(matrix, 0, 1)), expected));
         }
       }
     }
@@ -284,8 +274,8 @@ TEST_CASE("products have the same bits on any number of threads", "[linalg]") {
       for (const int count : {2, 3, 5}) {
         set_num_threads(count);
         CAPTURE(name(dtype), m, k, n, count);
-        CHECK(same_bits(ops::matmul(a, b), straight));
-        CHECK(same_bits(ops::matmul(a, turned), transposed));
+        CHECK(same_bytes(ops::matmul(a, b), straight));
+        CHECK(same_bytes(ops::matmul(a, turned), transposed));
       }
     }
   }
@@ -399,3 +389,5 @@ TEST_CASE("products that do not fit say which sizes differ", "[linalg]") {
     CHECK(error.help() == "transpose the right one with `.t()`");
   }
 }
+
+}  // namespace kiln::linalg_test

@@ -2,18 +2,11 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 
 #include "nd.h"
 #include "tensor/ops/linalg.h"
 
 namespace kiln::test {
-
-inline Tensor noise(const Dims& sizes, DType dtype, unsigned seed = 1) {
-  std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
-                   dtype);
-}
 
 // A matrix of a batch in long double.
 struct Matrix {
@@ -70,10 +63,5 @@ inline Tensor well_conditioned(const Tensor& x) {
   return x + linalg::eye(n, x.type()) * (2.0 * static_cast<double>(n));
 }
 inline Tensor positive_definite(const Tensor& x) { return well_conditioned(ops::matmul(x, linalg::t(x))); }
-
-inline bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.sizes() == b.sizes() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.numel()) * size_of(a.dtype())) == 0;
-}
 
 }  // namespace kiln::test

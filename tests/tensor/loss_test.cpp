@@ -4,16 +4,16 @@
 #include "tensor/autograd.h"
 #include "tensor/cpu/isa.h"
 #include "tensor/parallel.h"
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::loss_test {
+
 using namespace kiln::testing;
 
 namespace {
 
 using Numbers = std::vector<long double>;
-
-Attr text(const char* value) { return std::string(value); }
 
 void check_near(const Tensor& x, const Numbers& expected, long double tolerance) {
   INFO(describe(x));
@@ -300,3 +300,5 @@ TEST_CASE("kernels over channels have the bits of their bodies at sizes that fil
   set_num_threads(threads);
   cpu::set_isa(best);
 }
+
+}  // namespace kiln::loss_test

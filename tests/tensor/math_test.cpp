@@ -12,7 +12,7 @@
 #include "tests/tensor/scalar_reference.h"
 #include "tests/tensor/tensors.h"
 
-namespace kiln::testing {
+namespace kiln::testing::math_test {
 namespace {
 
 // How far `got` is from `want`, in units of the last place of the result's format. Zeros count by their sign.
@@ -357,4 +357,4 @@ TEST_CASE("floats between two halves go to the nearer, ties to the even one", "[
   }
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing::math_test

@@ -5,16 +5,12 @@
 #include "nd.h"
 #include "tensor/ops/linalg.h"
 
-using namespace kiln;
+namespace kiln::matrix_functions_test {
+
 using namespace kiln::test;
 
 namespace {
 
-Tensor noise(const Dims& sizes, DType dtype, unsigned seed = 1) {
-  std::mt19937 engine(seed);
-  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
-                   dtype);
-}
 double unit(DType dtype) { return dtype == DType::F32 ? 0x1p-23 : 0x1p-52; }
 
 void check_near(const Tensor& actual, const Tensor& expected, double tolerance) {
@@ -299,3 +295,5 @@ TEST_CASE("cross products", "[factor]") {
   CHECK(error_of([&] { call("cross", {a, vector_of({1, 2, 3})}); }, ErrorKind::Shape) ==
         "cross: i64[2, 3] and i64[3]: the numbers of dimensions differ");
 }
+
+}  // namespace kiln::matrix_functions_test

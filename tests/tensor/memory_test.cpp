@@ -5,7 +5,7 @@
 #include "tensor/error.h"
 #include "tensor/tensor.h"
 
-using namespace kiln;
+namespace kiln::memory_test {
 
 TEST_CASE("live bytes count what tensors asked for, to the byte", "[memory]") {
   const MemoryUse before = memory_use(Device{});
@@ -97,3 +97,5 @@ TEST_CASE("a write leaves a buffer that is also held elsewhere as it was", "[mem
   view.writable<std::int64_t>()[0] = 11;
   CHECK(x.raw() == before);  // nobody else holds the new buffer
 }
+
+}  // namespace kiln::memory_test

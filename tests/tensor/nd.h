@@ -3,6 +3,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <functional>
 #include <initializer_list>
 #include <random>
@@ -78,6 +79,13 @@ inline Tensor vector_of(std::initializer_list<double> values, DType dtype = DTyp
   return tensor_of(Nd{{static_cast<std::int64_t>(values.size())}, values}, dtype);
 }
 
+// Numbers without pattern in [-1, 1).
+inline Tensor noise(const Dims& sizes, DType dtype, unsigned seed = 1) {
+  std::mt19937 engine(seed);
+  return tensor_of(build(sizes, [&](const IntDims&) { return static_cast<double>(engine()) * 0x1p-31 - 1; }),
+                   dtype);
+}
+
 inline Nd nd_of(const Tensor& x) {
   const Tensor wide = cpu::contiguous_copy(x, DType::F64);
   const auto* values = wide.data<double>();
@@ -87,6 +95,12 @@ inline Nd nd_of(const Tensor& x) {
 inline void check_equal(const Tensor& actual, const Nd& expected) {
   CHECK(to_string(actual.sizes()) == to_string(expected.sizes));
   if (actual.sizes() == expected.sizes) CHECK(nd_of(actual).values == expected.values);
+}
+
+// Equal sizes and the same bytes: nans differ where their bits do.
+inline bool same_bytes(const Tensor& a, const Tensor& b) {
+  return a.sizes() == b.sizes() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<std::size_t>(a.numel()) * size_of(a.dtype())) == 0;
 }
 
 // The same elements as `x`, laid out in other ways: dense, back to front, and with gaps from an offset on.

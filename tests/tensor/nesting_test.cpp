@@ -10,7 +10,8 @@
 #include "tests/tensor/ops_by_name.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::nesting_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -194,3 +195,5 @@ TEST_CASE("nothing stays behind when a level ends", "[levels]") {
   CHECK(levels::top == nullptr);
   CHECK(grad_enabled());
 }
+
+}  // namespace kiln::nesting_test

@@ -3,7 +3,8 @@
 
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::onnx_bodies_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -93,3 +94,5 @@ TEST_CASE("Elimination exchanges rows", "[onnx][bodies]") {
   CHECK(element(singular[0], 0) == 0);
   CHECK(element(singular[1], 0) == -HUGE_VAL);
 }
+
+}  // namespace kiln::onnx_bodies_test

@@ -5,7 +5,7 @@
 
 #include "tensor/op.h"
 
-using namespace kiln;
+namespace kiln::op_names_test {
 
 TEST_CASE("other names of ops stand for ops and are none themselves", "[table]") {
   for (const auto& [other, own] : other_names()) {
@@ -18,3 +18,5 @@ TEST_CASE("other names of ops stand for ops and are none themselves", "[table]")
   }
   CHECK(own_name("nothing_") == "nothing_");
 }
+
+}  // namespace kiln::op_names_test

@@ -5,7 +5,8 @@
 
 #include "tests/tensor/samples_operands.h"
 
-using namespace kiln;
+namespace kiln::operands_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -142,3 +143,5 @@ TEST_CASE("an argument of another dtype is refused, or counts as what it holds",
     check_near(other, same, 0.1L);
   });
 }
+
+}  // namespace kiln::operands_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
-using namespace kiln;
+namespace kiln::operators_test {
 
 TEST_CASE("operators stand for ops of as many operands", "[table]") {
   std::set<const Op*> seen;
@@ -27,3 +27,5 @@ TEST_CASE("operators stand for ops of as many operands", "[table]") {
   for (const char* text : {"in", "not in", "is", "and", "not", "+"})
     CHECK(operator_on_tensors(text, 1) == nullptr);
 }
+
+}  // namespace kiln::operators_test

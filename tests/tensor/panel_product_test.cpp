@@ -8,7 +8,8 @@
 #include "tensor/cpu/products/gemm.h"
 #include "threads.h"
 
-using namespace kiln;
+namespace kiln::panel_product_test {
+
 using namespace kiln::test;
 using kiln::testing::Threads;
 
@@ -245,3 +246,5 @@ TEMPLATE_TEST_CASE("infinities and nan stay in their rows and columns", "[panel_
       }
   });
 }
+
+}  // namespace kiln::panel_product_test

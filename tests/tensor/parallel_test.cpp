@@ -9,7 +9,8 @@
 #include "tensor/parallel.h"
 #include "tests/tensor/threads.h"
 
-using namespace kiln;
+namespace kiln::parallel_test {
+
 using kiln::testing::Threads;
 
 namespace {
@@ -81,3 +82,5 @@ TEST_CASE("callers in several threads do not disturb each other", "[parallel]") 
   for (std::thread& each : callers) each.join();
   CHECK(wrong == 0);
 }
+
+}  // namespace kiln::parallel_test

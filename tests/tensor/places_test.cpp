@@ -6,7 +6,8 @@
 #include "tensor/cpu/moves/place_kernels.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::places_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -233,3 +234,5 @@ TEST_CASE("transposing large matrices moves every element", "[shape]") {
     }
   }
 }
+
+}  // namespace kiln::places_test

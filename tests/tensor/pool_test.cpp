@@ -4,7 +4,8 @@
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::pool_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -274,3 +275,5 @@ TEST_CASE("pools say what does not fit", "[pool]") {
   CHECK(message("adaptive_avg_pool2d", x, {{"output_size", Dims{2, -2}}}) ==
         "adaptive_avg_pool2d: output_size must be at least -1, it is -2");
 }
+
+}  // namespace kiln::pool_test

@@ -3,7 +3,7 @@
 
 #include "tests/tensor/tensors.h"
 
-namespace kiln::testing {
+namespace kiln::testing::promotion_test {
 namespace {
 
 constexpr DType kOrder[] = {DType::Bool, DType::U8,  DType::I8,   DType::I16, DType::I32,
@@ -140,4 +140,4 @@ TEST_CASE("what elementwise ops refuse, and what they say", "[elementwise][error
         "DTypeError: add: alpha must be an int for i64 operands");
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing::promotion_test

@@ -9,7 +9,8 @@
 #include "tensor/cpu/random/random.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::random_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -278,3 +279,5 @@ TEST_CASE("dropout zeros some elements and scales the rest", "[random]") {
   CHECK(error_of([&] { call("dropout", {x}, {1.5, true}); }, ErrorKind::Value) ==
         "dropout: a probability lies between 0 and 1, 1.5 does not");
 }
+
+}  // namespace kiln::random_test

@@ -5,7 +5,8 @@
 
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::reduce_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -322,3 +323,5 @@ TEST_CASE("reductions say what is wrong and what to do", "[reduce]") {
   CHECK(error_of([&] { call("sum", {ints}, {{"dim", Dims{2}}}); }).kind() == ErrorKind::Index);
   CHECK(error_of([&] { call("sum", {ints}, {{"dim", Dims{0, -2}}}); }).message().find("sum") == 0);
 }
+
+}  // namespace kiln::reduce_test

@@ -4,7 +4,8 @@
 
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::row_facts_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -93,3 +94,5 @@ TEST_CASE("fills of rows give one number everywhere", "[table]") {
     for (const long double each : elements(bind(*op, inputs, attrs)[0])) CHECK(each == *facts->number);
   }
 }
+
+}  // namespace kiln::row_facts_test

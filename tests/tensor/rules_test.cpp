@@ -6,7 +6,8 @@
 #include "tensor/cpu/elementwise/copy.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::rules_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -321,3 +322,5 @@ TEST_CASE("a body over smaller ops gives the bits of the kernel", "[rules]") {
                 }
               });
 }
+
+}  // namespace kiln::rules_test

@@ -3,21 +3,10 @@
 #include <map>
 
 #include "tensor/ops/pointwise.h"
+#include "tests/tensor/sample_parts.h"
 
 namespace kiln::testing {
 namespace {
-
-using Samples = std::vector<Sample>;
-
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-Attr text(const char* value) { return std::string(value); }
-
-Tensor real(const Dims& sizes, int seed, double low = -2.0, double high = 2.0) {
-  return noise(sizes, DType::F64, seed, low, high);
-}
-Tensor ints(const Dims& sizes, const std::vector<int>& values) {
-  return make(sizes, DType::I64, [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
-}
 
 // ---- Elementwise: where its row says that it is smooth
 // --------------------------------------------------------------------

@@ -1,12 +1,9 @@
 // Samples for collectives, in a world of one process.
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::testing {
 namespace {
-
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-Attr text(const char* value) { return std::string(value); }
-Tensor real(const Dims& sizes, int seed = 1) { return noise(sizes, DType::F64, seed); }
 
 std::vector<NamedAttr> scaled(const char* op) {
   return {{"op", text(op)}, {"prescale", 0.5}, {"postscale", -3.0}};
@@ -22,7 +19,6 @@ std::vector<Sample> reduced_samples() {
 }  // namespace
 
 const std::map<std::string_view, std::function<std::vector<Sample>()>>& collective_samples() {
-  using Samples = std::vector<Sample>;
   static const std::map<std::string_view, std::function<Samples()>> samples = {
       {"allreduce", reduced_samples},
       {"grouped_allreduce",

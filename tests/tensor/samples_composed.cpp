@@ -1,28 +1,16 @@
 // Samples for rows without rules of their own: composites, and what is made from sizes, chance or data.
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::testing {
 namespace {
 
-using Samples = std::vector<Sample>;
-
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-Attr text(const char* value) { return std::string(value); }
-
-Tensor real(const Dims& sizes, int seed = 1) { return noise(sizes, DType::F64, seed); }
 Tensor chances(const Dims& sizes) { return noise(sizes, DType::F64, 3, 0.1, 0.9); }
-Tensor ints(const Dims& sizes, const std::vector<int>& values) {
-  return make(sizes, DType::I64, [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
-}
-Tensor mask(const Dims& sizes, const std::vector<int>& values) {
-  return ops::to(ints(sizes, values), DType::Bool);
-}
 
 Samples one(std::vector<Tensor> inputs, std::vector<NamedAttr> attrs = {}) {
   return {{std::move(inputs), std::move(attrs)}};
 }
 Samples sized() { return {{{}, {{"size", Dims{2, 3}}}}, {{}, {{"size", Dims{}}, {"dtype", DType::F64}}}}; }
-Samples like() { return {{{real({2, 3})}, {}}, {{real({})}, {}}}; }
 Samples new_sized() { return one({real({2})}, {{"size", Dims{3, 1}}}); }
 Samples flags() { return one({mask({2, 3}, {1, 0, 1, 0, 0, 1})}); }
 

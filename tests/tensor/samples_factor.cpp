@@ -1,13 +1,9 @@
 // Samples for factorizations of matrices and what is made of them.
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::testing {
 namespace {
-
-using Samples = std::vector<Sample>;
-
-Attr text(const char* value) { return std::string(value); }
-Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
 
 Tensor transposed(const Tensor& x) { return ops::transpose(x, x.rank() - 2, x.rank() - 1); }
 Tensor symmetric(const Tensor& x) { return (x + transposed(x)) * 0.5; }
@@ -115,7 +111,7 @@ Samples matrix_norm_samples(const std::vector<Attr>& orders) {
   }
   return samples;
 }
-Samples norm_samples() {
+Samples norm_word_samples() {
   Samples samples = {{{real({3, 2}, 7)}, {{"p", text("nuc")}, {"keepdim", true}}},
                      {{real({2, 3, 2}, 6)}, {{"p", text("nuc")}, {"dim", Dims{2, 0}}}},
                      {{real({2, 3}, 5)}, {{"p", text("nuc")}}}};
@@ -189,7 +185,7 @@ const std::map<std::string_view, std::function<std::vector<Sample>()>>& factor_s
       {"matrix_norm", [] { return matrix_norm_samples({text("fro"), text("nuc")}); }},
       {"matrix_norm.number",
        [] { return matrix_norm_samples({1.0, -1.0, 2.0, -2.0, HUGE_VAL, -HUGE_VAL, std::int64_t{2}}); }},
-      {"norm.word", norm_samples},
+      {"norm.word", norm_word_samples},
       {"matrix_rank", rectangular},
       {"cond", [] { return with_values(square(), "p", {std::monostate{}, -2.0, 1.0, HUGE_VAL}); }},
       {"cond.word", [] { return with_values(square(), "p", {text("fro"), text("nuc")}); }},

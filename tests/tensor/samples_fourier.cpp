@@ -1,13 +1,9 @@
 // Samples for Fourier transforms.
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::testing {
 namespace {
-
-using Samples = std::vector<Sample>;
-
-Tensor real(const Dims& sizes, int seed) { return noise(sizes, DType::F64, seed); }
-Attr text(const char* value) { return std::string(value); }
 
 Samples dft_samples() {
   Samples samples = {{{real({1, 2}, 1)}, {}}, {{real({5, 2}, 2)}, {}}, {{real({2, 7, 2}, 3)}, {}}};

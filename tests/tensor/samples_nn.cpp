@@ -1,22 +1,18 @@
 // Samples for convolutions, pooling and attention.
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::testing {
 namespace {
 
-using Samples = std::vector<Sample>;
-
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-Tensor real(const Dims& sizes, int seed = 1) { return noise(sizes, DType::F64, seed); }
-
 // ---- Convolutions: plain; strided, padded and dilated, with groups; one dimension; depthwise --------------
 
-struct Case {
+struct Convolution {
   Dims x, weight, y;  // sizes; y what the convolution gives
   std::vector<NamedAttr> attrs;
 };
-const std::vector<Case>& cases() {
-  static const std::vector<Case> kCases = {
+const std::vector<Convolution>& convolutions() {
+  static const std::vector<Convolution> kCases = {
       {{2, 2, 3, 4}, {3, 2, 2, 2}, {2, 3, 2, 3}, {}},
       {{1, 4, 5, 4},
        {4, 2, 2, 3},
@@ -31,7 +27,7 @@ Dims spatial(const Dims& sizes) { return Dims(sizes.begin() + 2, sizes.end()); }
 
 Samples convolution_samples() {
   Samples samples;
-  for (const Case& each : cases()) {
+  for (const Convolution& each : convolutions()) {
     samples.push_back({{real(each.x, 1), real(each.weight, 2), {}}, each.attrs});
     samples.push_back({{real(each.x, 1), real(each.weight, 2), real({each.weight[0]}, 3)}, each.attrs});
   }
@@ -39,7 +35,7 @@ Samples convolution_samples() {
 }
 Samples convolution_input_samples() {
   Samples samples;
-  for (const Case& each : cases()) {
+  for (const Convolution& each : convolutions()) {
     std::vector<NamedAttr> attrs = each.attrs;
     attrs.push_back({"sizes", spatial(each.x)});
     samples.push_back({{real(each.y, 1), real(each.weight, 2)}, attrs});
@@ -50,7 +46,7 @@ Samples convolution_input_samples() {
 }
 Samples convolution_weight_samples() {
   Samples samples;
-  for (const Case& each : cases()) {
+  for (const Convolution& each : convolutions()) {
     std::vector<NamedAttr> attrs = each.attrs;
     attrs.push_back({"sizes", spatial(each.weight)});
     samples.push_back({{real(each.x, 1), real(each.y, 2)}, attrs});

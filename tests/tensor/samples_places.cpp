@@ -1,24 +1,12 @@
 // Samples for the families that move elements: create, shape, index, linear algebra.
+#include "tests/tensor/sample_parts.h"
 #include "tests/tensor/samples.h"
 
 namespace kiln::testing {
 namespace {
 
-using Samples = std::vector<Sample>;
-
-std::int64_t operator""_i(unsigned long long value) { return static_cast<std::int64_t>(value); }
-Attr text(const char* value) { return std::string(value); }
 Attr minus(std::int64_t value) { return -value; }
 
-Tensor real(const Dims& sizes, int seed = 1) { return noise(sizes, DType::F64, seed); }
-Tensor ints(const Dims& sizes, const std::vector<int>& values) {
-  return make(sizes, DType::I64, [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; });
-}
-Tensor mask(const Dims& sizes, const std::vector<int>& values) {
-  return ops::to(ints(sizes, values), DType::Bool);
-}
-
-Samples like() { return {{{real({2, 3})}, {}}, {{real({})}, {}}}; }
 Samples matrices() {
   return {{{real({3, 4})}, {}},
           {{real({2, 3, 3}, 2)}, {{"diagonal", 1_i}}},

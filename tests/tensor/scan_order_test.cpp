@@ -5,7 +5,8 @@
 #include "tensor/parallel.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::scan_order_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -76,3 +77,5 @@ TEST_CASE("a running product stays 0 after a 0, however large what follows is", 
   const Tensor products = call("cumprod", {x}, {{"dim", std::int64_t{0}}})[0];
   for (std::int64_t i = 0; i < 2000; ++i) CHECK(element(products, i) == 0);
 }
+
+}  // namespace kiln::scan_order_test

@@ -1,6 +1,7 @@
 #include "nd.h"
 
-using namespace kiln;
+namespace kiln::shape_test {
+
 using namespace kiln::test;
 
 TEST_CASE("copies keep the elements, of every dtype and layout", "[shape]") {
@@ -198,3 +199,5 @@ TEST_CASE("scatters into views, of every dtype and layout", "[shape]") {
   CHECK(error_of([&] { ops::as_strided_scatter(x, x, Dims{3}, Dims{1}, 1); }, ErrorKind::Index) ==
         "as_strided_scatter: places up to 4 do not lie within a storage of 3 elements");
 }
+
+}  // namespace kiln::shape_test

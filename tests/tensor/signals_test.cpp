@@ -9,7 +9,7 @@
 #include "tensor/tensor.h"
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::signals_test {
 
 namespace {
 
@@ -49,3 +49,5 @@ TEST_CASE("convolutions under a rain of signals are right, and so is the heap", 
     REQUIRE(std::all_of(data, data + y.numel(), [](float v) { return v == 144.0F; }));
   }
 }
+
+}  // namespace kiln::signals_test

@@ -5,7 +5,8 @@
 #include "nd.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::sort_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -150,3 +151,5 @@ TEST_CASE("searchsorted finds places before or after equal elements", "[sort]") 
   CHECK(error_of([&] { call("searchsorted", {lines, vector_of({1}), Tensor()}); }, ErrorKind::Shape) ==
         "searchsorted: expects a sorted vector, or equal leading sizes, got f64[2, 3] and i64[1]");
 }
+
+}  // namespace kiln::sort_test

@@ -6,7 +6,8 @@
 #include "long_matrices.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::spectral_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -58,7 +59,7 @@ void check_svd(const Tensor& a) {
 void check_qr(const Tensor& a) {
   for (const char* mode : {"reduced", "complete"}) {
     const Tensors qr = call_all("qr", {a}, {std::string(mode)});
-    CHECK(same_bits(qr[1], ops::triu(qr[1])));
+    CHECK(same_bytes(qr[1], ops::triu(qr[1])));
     const Matrix q = matrices_of(qr[0])[0];
     CHECK(distance(product(q, matrices_of(qr[1])[0]), matrices_of(a)[0]) < tolerance(a));
     check_orthonormal_columns(q, a);
@@ -177,15 +178,15 @@ TEST_CASE("what is not finite in one matrix of a batch does not touch the others
     const Tensors expected = ops::qr(batch), found = ops::qr(a);
     for (const std::size_t part : {0, 1})
       for (const Dim i : {1, 2})
-        CHECK(same_bits(ops::contiguous(ops::select(found[part], 0, i)),
-                        ops::contiguous(ops::select(expected[part], 0, i))));
+        CHECK(same_bytes(ops::contiguous(ops::select(found[part], 0, i)),
+                         ops::contiguous(ops::select(expected[part], 0, i))));
     CHECK(error_of([&] { ops::eigh(a); }, ErrorKind::Value) ==
           "eigh: batch element 0 holds a value that is not finite");
     CHECK(error_of([&] { ops::thin_svd(a); }, ErrorKind::Value) ==
           "thin_svd: batch element 0 holds a value that is not finite");
     // Only one triangle is read.
     const Tensors upper = call_all("eigh", {a}, {std::string("U")});
-    CHECK(same_bits(upper[1], call_all("eigh", {batch}, {std::string("U")})[1]));
+    CHECK(same_bytes(upper[1], call_all("eigh", {batch}, {std::string("U")})[1]));
   }
 }
 
@@ -207,10 +208,12 @@ TEST_CASE("bits of spectra depend on elements alone", "[factor][spectral]") {
         set_num_threads(count);
         for (const Lay lay : kLays) {
           const std::vector<Tensor> found = all(laid_out(a, lay), laid_out(s, lay));
-          for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bits(found[i], expected[i]));
+          for (std::size_t i = 0; i < found.size(); ++i) CHECK(same_bytes(found[i], expected[i]));
         }
       }
     }
   }
   set_num_threads(threads);
 }
+
+}  // namespace kiln::spectral_test

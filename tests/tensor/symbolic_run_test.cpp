@@ -9,7 +9,8 @@
 #include "tensor/functions.h"
 #include "tensor/host_view.h"
 
-using namespace kiln;
+namespace kiln::symbolic_run_test {
+
 using namespace kiln::gradients;
 using Values = std::vector<double>;
 
@@ -100,3 +101,5 @@ TEST_CASE("sizes that are not those of the tensor are refused", "[symbolic_run]"
   const Dim n = run.scope().add("n", 5);
   CHECK_THROWS_AS(give_sizes(Tensor::empty(Dims{4}, DType::F32), Dims{n}), InternalError);
 }
+
+}  // namespace kiln::symbolic_run_test

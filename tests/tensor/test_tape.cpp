@@ -8,7 +8,8 @@
 #include "tensor/functions.h"
 #include "tensor/parallel.h"
 
-using namespace kiln;
+namespace kiln::test_tape_test {
+
 using namespace kiln::gradients;
 using Values = std::vector<double>;
 
@@ -364,3 +365,5 @@ TEST_CASE("an interrupt stops a backward", "[tape]") {
   interrupt_requested = false;
   CHECK_FALSE(grad_of(x));
 }
+
+}  // namespace kiln::test_tape_test

@@ -7,7 +7,8 @@
 #include "tensor/tape/custom.h"
 #include "tensor/tape/meta.h"
 
-using namespace kiln;
+namespace kiln::test_tape_custom_test {
+
 using namespace kiln::gradients;
 using Values = std::vector<double>;
 
@@ -117,3 +118,5 @@ TEST_CASE("a custom derivative of a write", "[tape][custom]") {
   CHECK(values(x) == Values{2, 4, 3});
   CHECK(values(grad_of(leaf)) == Values{2, 2, 1});
 }
+
+}  // namespace kiln::test_tape_custom_test

@@ -6,7 +6,8 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 
-using namespace kiln;
+namespace kiln::test_tape_expressions_test {
+
 using namespace kiln::gradients;
 using namespace kiln::ops;
 
@@ -91,3 +92,5 @@ TEST_CASE("a small network to the second order", "[tape][expressions]") {
                                  scattered(Dims{5}, -1, 1, 3), scattered(Dims{2, 5}, -1, 1, 4),
                                  scattered(Dims{2}, -1, 1, 5)}) == "");
 }
+
+}  // namespace kiln::test_tape_expressions_test

@@ -6,7 +6,8 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 
-using namespace kiln;
+namespace kiln::test_tape_memory_test {
+
 using namespace kiln::gradients;
 
 namespace {
@@ -130,3 +131,5 @@ TEST_CASE("a long chain of writes ends without a deep stack", "[tape][memory]") 
   }
   CHECK(live_tape_nodes() == 0);
 }
+
+}  // namespace kiln::test_tape_memory_test

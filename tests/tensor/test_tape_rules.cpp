@@ -6,7 +6,7 @@
 #include "tests/tensor/gradcheck.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::test_tape_rules_test {
 
 namespace {
 
@@ -123,3 +123,5 @@ TEST_CASE("every in-place form has the gradients of the op", "[tape][rules][writ
   });
   CHECK(checked > 20);
 }
+
+}  // namespace kiln::test_tape_rules_test

@@ -7,7 +7,8 @@
 #include "tensor/functions.h"
 #include "tensor/view.h"
 
-using namespace kiln;
+namespace kiln::test_tape_write_test {
+
 using namespace kiln::gradients;
 using Values = std::vector<double>;
 
@@ -383,3 +384,5 @@ TEST_CASE("a view made under no_grad is written while recording", "[tape][write]
   CHECK(values(grad_of(x)) == Values{0, 2, 2});
   CHECK(values(grad_of(w)) == Values{2});
 }
+
+}  // namespace kiln::test_tape_write_test

@@ -11,7 +11,7 @@
 #include "tensor/functions.h"
 #include "tensor/parallel.h"
 
-namespace kiln::timeline {
+namespace kiln::timeline::timeline_test {
 namespace {
 
 std::vector<std::string> names_of(const std::vector<Event>& events, Kind kind) {
@@ -187,4 +187,4 @@ TEST_CASE("phases under way are seen from other threads, with the parts that are
   CHECK_FALSE(is_compiling());
 }
 
-}  // namespace kiln::timeline
+}  // namespace kiln::timeline::timeline_test

@@ -3,7 +3,8 @@
 #include "tensor/cpu/elementwise/copy.h"
 #include "tensors.h"
 
-using namespace kiln;
+namespace kiln::transpose_test {
+
 using namespace kiln::testing;
 
 namespace {
@@ -53,3 +54,5 @@ TEST_CASE("copies of runs in another order have each element in its place", "[co
     }
   }
 }
+
+}  // namespace kiln::transpose_test

@@ -3,7 +3,8 @@
 
 #include "tests/tensor/tensors.h"
 
-using namespace kiln;
+namespace kiln::view_dtype_test {
+
 using namespace kiln::testing;
 
 TEST_CASE("bytes are viewed as elements of another dtype", "[view]") {
@@ -29,3 +30,5 @@ TEST_CASE("bytes are viewed as elements of another dtype", "[view]") {
   CHECK_THROWS_AS(read_as(ops::transpose(x, 0, 1), DType::U8), OpError);
   CHECK_THROWS_AS(read_as(x, DType::Bool), OpError);
 }
+
+}  // namespace kiln::view_dtype_test

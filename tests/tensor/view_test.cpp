@@ -2,7 +2,8 @@
 
 #include "nd.h"
 
-using namespace kiln;
+namespace kiln::view_test {
+
 using namespace kiln::test;
 
 namespace {
@@ -287,3 +288,5 @@ TEST_CASE("views of nothing are fine", "[view]") {
   CHECK(error_of([&] { ops::select(x, 0, 0); }, ErrorKind::Index) ==
         "index 0 is out of bounds for dimension 0 with size 0");
 }
+
+}  // namespace kiln::view_test

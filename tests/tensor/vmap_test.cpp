@@ -10,7 +10,8 @@
 #include "tensor/warning.h"
 #include "tests/tensor/samples.h"
 
-using namespace kiln;
+namespace kiln::vmap_test {
+
 using namespace kiln::testing;
 using levels::BatchLevel;
 using levels::Randomness;
@@ -316,3 +317,5 @@ TEST_CASE("an op without a batching rule loops and warns once", "[vmap]") {
   CHECK(warnings.size() <= 1);
   for (const std::string& sentence : warnings) CHECK(sentence.find(looping->name()) != std::string::npos);
 }
+
+}  // namespace kiln::vmap_test

@@ -14,8 +14,6 @@ namespace {
 constexpr std::size_t kSites = 1024;
 constexpr Address kNear = 1 << 20;
 
-Address address_of(const void* place) { return reinterpret_cast<Address>(place); }
-
 bool is_within(Address address, const void* begin, const void* end) {
   return address >= address_of(begin) && address < address_of(end);
 }

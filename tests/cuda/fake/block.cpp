@@ -12,27 +12,27 @@
 namespace kiln::fake {
 namespace {
 
-BlockRunner* runner = nullptr;  // the one whose grid runs
+BlockRunner* running = nullptr;  // the one whose grid runs
 
 const KilnFakeRuntime kRuntime{
-    [] { return runner->next_thread(); },
-    [](int line, KilnFakeFold fold, bool value) { return runner->block_barrier(line, fold, value); },
-    [](KilnFakeLane* lane) { runner->together(*lane); },
-    [](int line, const char* assertion) { runner->stop(line, assertion); },
+    [] { return running->next_thread(); },
+    [](int line, KilnFakeFold fold, bool value) { return running->block_barrier(line, fold, value); },
+    [](KilnFakeLane* lane) { running->together(*lane); },
+    [](int line, const char* assertion) { running->stop(line, assertion); },
     [](const void* place, unsigned long bytes, KilnFakeAccess kind, const void* code) {
-      runner->access(place, bytes, kind, code);
+      running->access(place, bytes, kind, code);
     },
-    [] { runner->fence(); },
+    [] { running->fence(); },
 };
 
 }  // namespace
 
-BlockRunner::BlockRunner() : stacks_([] { runner->run_threads(); }) {}
+BlockRunner::BlockRunner() : stacks_([] { running->run_threads(); }) {}
 
 // ---- A grid and its blocks -------------------------------------------------------------------------------
 
 void BlockRunner::begin(const Call& call, std::uint64_t seed) {
-  runner = this;
+  running = this;
   call_ = call;
   random_ = Random(seed);
   is_drawn_ = seed != 0;

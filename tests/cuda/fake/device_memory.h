@@ -13,6 +13,8 @@
 
 namespace kiln::fake {
 
+inline cuda::Address address_of(const void* place) { return reinterpret_cast<cuda::Address>(place); }
+
 struct Block {
   std::size_t bytes = 0;
   int device = 0;

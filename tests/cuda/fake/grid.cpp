@@ -13,7 +13,7 @@
 namespace kiln::fake {
 namespace {
 
-constexpr int kUndefined = 0xA5;        // what shared memory holds at first: no block may count on it
+constexpr int kUndefinedByte = 0xA5;    // what shared memory holds at first: no block may count on it
 constexpr int kBeyond = 0x5A;           // behind the shared memory that a launch gives
 constexpr std::size_t kWatched = 1024;  // bytes behind it that are looked at
 
@@ -54,8 +54,9 @@ std::size_t watched_bytes(const KilnFakeLibrary& library, std::size_t dynamic_by
 
 void prepare_shared(const KilnFakeLibrary& library, std::size_t dynamic_bytes) {
   if (library.shared != nullptr)
-    std::memset(library.shared, kUndefined, static_cast<std::size_t>(library.shared_end - library.shared));
-  std::memset(library.dynamic, kUndefined, dynamic_bytes);
+    std::memset(library.shared, kUndefinedByte,
+                static_cast<std::size_t>(library.shared_end - library.shared));
+  std::memset(library.dynamic, kUndefinedByte, dynamic_bytes);
 }
 
 bool wrote_beyond_shared(const KilnFakeLibrary& library, std::size_t dynamic_bytes) {

@@ -11,24 +11,23 @@
 namespace kiln::fake {
 namespace {
 
-constexpr std::size_t kRedZone = 64;
-constexpr std::byte kNeverWritten{0xA5}, kZone{0x5A};
-
-Address address_of(const void* place) { return reinterpret_cast<Address>(place); }
+constexpr std::size_t kHostRedZone = 64;
+constexpr std::byte kHostNeverWritten{0xA5}, kHostZone{0x5A};
 
 bool is_zone(const std::byte* begin) {
-  return std::all_of(begin, begin + kRedZone, [](std::byte each) { return each == kZone; });
+  return std::all_of(begin, begin + kHostRedZone, [](std::byte each) { return each == kHostZone; });
 }
 
 }  // namespace
 
 void* allocate_on_host(std::size_t bytes) {
-  HostBlock block{bytes, std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[bytes + 2 * kRedZone])};
+  HostBlock block{bytes,
+                  std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[bytes + 2 * kHostRedZone])};
   if (block.memory == nullptr) return nullptr;
-  std::byte* const place = block.memory.get() + kRedZone;
-  std::fill(block.memory.get(), place, kZone);
-  std::fill(place, place + bytes, kNeverWritten);
-  std::fill(place + bytes, place + bytes + kRedZone, kZone);
+  std::byte* const place = block.memory.get() + kHostRedZone;
+  std::fill(block.memory.get(), place, kHostZone);
+  std::fill(place, place + bytes, kHostNeverWritten);
+  std::fill(place + bytes, place + bytes + kHostRedZone, kHostZone);
   state().host_blocks.emplace(address_of(place), std::move(block));
   return place;
 }
@@ -41,7 +40,7 @@ Failure release_on_host(void* place) {
   if (found == state().host_blocks.end()) return {kInvalidValue, "freed twice at once"};
   const HostBlock block = std::move(found->second);
   state().host_blocks.erase(found);
-  if (is_zone(block.memory.get()) && is_zone(block.memory.get() + kRedZone + block.bytes)) return {};
+  if (is_zone(block.memory.get()) && is_zone(block.memory.get() + kHostRedZone + block.bytes)) return {};
   char text[100];
   std::snprintf(text, sizeof text, "memory around the host's block of %zu bytes at %p was written",
                 block.bytes, place);

@@ -12,9 +12,11 @@ namespace {
 constexpr int kRegisters = 32;  // of each thread, whatever the kernel
 constexpr int kMostBlocks = 16;
 constexpr int kOwnShared = 1024;  // of each block, which the system takes
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kSharedAlignment = 64;
 
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+}
 
 int attribute(int which) {
   int value = 0;
@@ -39,7 +41,7 @@ std::size_t most_shared(const FunctionData& function) {
 int shared_by_opt_in() { return attribute(kSharedPerBlockOptIn); }
 
 Parameters::Parameters(const KilnFakeKernel& kernel, void* const* given) {
-  std::size_t bytes = kAlignment;
+  std::size_t bytes = kSharedAlignment;
   for (unsigned i = 0; i < kernel.parameters; ++i) bytes += aligned(kernel.sizes[i]);
   bytes_.resize(bytes);
   auto* at = reinterpret_cast<std::byte*>(aligned(reinterpret_cast<std::size_t>(bytes_.data())));

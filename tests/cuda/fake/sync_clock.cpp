@@ -1,15 +1,11 @@
 #include "tests/cuda/fake/sync_clock.h"
 
 #include <algorithm>
-#include <bit>
+
+#include "tests/cuda/fake/warp.h"
 
 namespace kiln::fake {
 namespace {
-
-template <class F>
-void each_lane(std::uint32_t lanes, const F& f) {
-  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 // Threads of which the first has the number `first` get the latest moment of theirs.
 void share(std::vector<Stamp>& moments, unsigned first, std::uint32_t lanes) {

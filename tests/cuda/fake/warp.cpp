@@ -11,11 +11,6 @@ constexpr unsigned long long kUndefined = 0xfff7dead7fc7dead;  // a nan, read as
 bool contains(std::uint32_t mask, unsigned lane) { return ((mask >> lane) & 1U) != 0; }
 
 template <class F>
-void each_lane(std::uint32_t mask, const F& f) {
-  for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
-}
-
-template <class F>
 unsigned long long fold(const Warp& warp, std::uint32_t together, const F& f) {
   unsigned long long value = warp.lanes[static_cast<unsigned>(std::countr_zero(together))]->value;
   each_lane(together & (together - 1), [&](unsigned lane) { value = f(value, warp.lanes[lane]->value); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -10,6 +11,12 @@
 namespace kiln::fake {
 
 inline constexpr unsigned kLanes = 32;
+
+// Calls `f` with the number of each lane that a mask names.
+template <class F>
+void each_lane(std::uint32_t mask, const F& f) {
+  for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+}
 
 struct Warp {
   std::uint32_t alive = 0, waiting = 0;
