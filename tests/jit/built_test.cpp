@@ -12,8 +12,8 @@
 namespace kiln::built_test {
 
 using namespace kiln::jit;
-using testing::make;
-using testing::same_bits;
+using kiln::testing::make;
+using kiln::testing::same_bits;
 
 namespace {
 

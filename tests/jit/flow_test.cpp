@@ -24,56 +24,56 @@ FlowResult run(const FlowBuilder& builder, std::vector<FlowValue> inputs) {
 std::int64_t int_of(const FlowValue& value) { return std::get<std::int64_t>(value.number); }
 bool mentions(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
 
-std::optional<FlowNumber> of(NumberOp op, std::vector<FlowNumber> operands) { return compute(op, operands); }
+std::optional<FlowNumber> computed(NumberOp op, std::vector<FlowNumber> operands) { return compute(op, operands); }
 FlowNumber whole(std::int64_t value) { return value; }
 
 }  // namespace
 
 TEST_CASE("ints have the language's meaning, and fail where it raises", "[jit][flow]") {
-  CHECK(of(NumberOp::Add, {whole(2), whole(3)}) == whole(5));
-  CHECK_FALSE(of(NumberOp::Add, {whole(kMost), whole(1)}));
-  CHECK_FALSE(of(NumberOp::Mul, {whole(kMost), whole(2)}));
-  CHECK(of(NumberOp::Div, {whole(7), whole(2)}) == FlowNumber(3.5));
-  CHECK_FALSE(of(NumberOp::Div, {whole(7), whole(0)}));
-  CHECK(of(NumberOp::FloorDiv, {whole(-7), whole(2)}) == whole(-4));
-  CHECK_FALSE(of(NumberOp::FloorDiv, {whole(kLeast), whole(-1)}));
-  CHECK(of(NumberOp::Mod, {whole(-7), whole(3)}) == whole(2));
-  CHECK(of(NumberOp::Mod, {whole(7), whole(-3)}) == whole(-2));
-  CHECK(of(NumberOp::Mod, {whole(kLeast), whole(-1)}) == whole(0));
-  CHECK(of(NumberOp::Pow, {whole(3), whole(4)}) == whole(81));
-  CHECK_FALSE(of(NumberOp::Pow, {whole(3), whole(-1)}));
-  CHECK_FALSE(of(NumberOp::Pow, {whole(3), whole(64)}));
-  CHECK(of(NumberOp::ShiftLeft, {whole(-1), whole(63)}) == whole(kLeast));
-  CHECK_FALSE(of(NumberOp::ShiftLeft, {whole(1), whole(63)}));
-  CHECK_FALSE(of(NumberOp::ShiftLeft, {whole(1), whole(-1)}));
-  CHECK(of(NumberOp::ShiftRight, {whole(-8), whole(100)}) == whole(-1));
-  CHECK_FALSE(of(NumberOp::Negate, {whole(kLeast)}));
-  CHECK(of(NumberOp::Absolute, {whole(-3)}) == whole(3));
-  CHECK(of(NumberOp::Index, {whole(-1), whole(4)}) == whole(3));
-  CHECK_FALSE(of(NumberOp::Index, {whole(4), whole(4)}));
-  CHECK_FALSE(of(NumberOp::Index, {whole(-5), whole(4)}));
-  CHECK(of(NumberOp::SliceBound, {whole(-9), whole(4)}) == whole(0));
-  CHECK(of(NumberOp::SliceBound, {whole(kMost), whole(4)}) == whole(4));
+  CHECK(computed(NumberOp::Add, {whole(2), whole(3)}) == whole(5));
+  CHECK_FALSE(computed(NumberOp::Add, {whole(kMost), whole(1)}));
+  CHECK_FALSE(computed(NumberOp::Mul, {whole(kMost), whole(2)}));
+  CHECK(computed(NumberOp::Div, {whole(7), whole(2)}) == FlowNumber(3.5));
+  CHECK_FALSE(computed(NumberOp::Div, {whole(7), whole(0)}));
+  CHECK(computed(NumberOp::FloorDiv, {whole(-7), whole(2)}) == whole(-4));
+  CHECK_FALSE(computed(NumberOp::FloorDiv, {whole(kLeast), whole(-1)}));
+  CHECK(computed(NumberOp::Mod, {whole(-7), whole(3)}) == whole(2));
+  CHECK(computed(NumberOp::Mod, {whole(7), whole(-3)}) == whole(-2));
+  CHECK(computed(NumberOp::Mod, {whole(kLeast), whole(-1)}) == whole(0));
+  CHECK(computed(NumberOp::Pow, {whole(3), whole(4)}) == whole(81));
+  CHECK_FALSE(computed(NumberOp::Pow, {whole(3), whole(-1)}));
+  CHECK_FALSE(computed(NumberOp::Pow, {whole(3), whole(64)}));
+  CHECK(computed(NumberOp::ShiftLeft, {whole(-1), whole(63)}) == whole(kLeast));
+  CHECK_FALSE(computed(NumberOp::ShiftLeft, {whole(1), whole(63)}));
+  CHECK_FALSE(computed(NumberOp::ShiftLeft, {whole(1), whole(-1)}));
+  CHECK(computed(NumberOp::ShiftRight, {whole(-8), whole(100)}) == whole(-1));
+  CHECK_FALSE(computed(NumberOp::Negate, {whole(kLeast)}));
+  CHECK(computed(NumberOp::Absolute, {whole(-3)}) == whole(3));
+  CHECK(computed(NumberOp::Index, {whole(-1), whole(4)}) == whole(3));
+  CHECK_FALSE(computed(NumberOp::Index, {whole(4), whole(4)}));
+  CHECK_FALSE(computed(NumberOp::Index, {whole(-5), whole(4)}));
+  CHECK(computed(NumberOp::SliceBound, {whole(-9), whole(4)}) == whole(0));
+  CHECK(computed(NumberOp::SliceBound, {whole(kMost), whole(4)}) == whole(4));
 }
 
 TEST_CASE("floats and bools have the language's meaning", "[jit][flow]") {
-  CHECK(of(NumberOp::Mod, {-7.5, 2.0}) == FlowNumber(0.5));
-  CHECK(of(NumberOp::FloorDiv, {-7.5, 2.0}) == FlowNumber(-4.0));
-  CHECK_FALSE(of(NumberOp::Div, {1.0, 0.0}));
-  CHECK_FALSE(of(NumberOp::Mod, {1.0, 0.0}));
-  CHECK_FALSE(of(NumberOp::Pow, {0.0, -1.0}));
-  CHECK(of(NumberOp::ToInt, {-2.9}) == whole(-2));
-  CHECK_FALSE(of(NumberOp::ToInt, {0x1p63}));
-  CHECK_FALSE(of(NumberOp::ToInt, {std::nan("")}));
-  CHECK(of(NumberOp::ToInt, {-0x1p63}) == whole(kLeast));
+  CHECK(computed(NumberOp::Mod, {-7.5, 2.0}) == FlowNumber(0.5));
+  CHECK(computed(NumberOp::FloorDiv, {-7.5, 2.0}) == FlowNumber(-4.0));
+  CHECK_FALSE(computed(NumberOp::Div, {1.0, 0.0}));
+  CHECK_FALSE(computed(NumberOp::Mod, {1.0, 0.0}));
+  CHECK_FALSE(computed(NumberOp::Pow, {0.0, -1.0}));
+  CHECK(computed(NumberOp::ToInt, {-2.9}) == whole(-2));
+  CHECK_FALSE(computed(NumberOp::ToInt, {0x1p63}));
+  CHECK_FALSE(computed(NumberOp::ToInt, {std::nan("")}));
+  CHECK(computed(NumberOp::ToInt, {-0x1p63}) == whole(kLeast));
   const double nan = std::nan("");
-  CHECK(std::isnan(std::get<double>(*of(NumberOp::Minimum, {nan, 1.0}))));  // the first, unless one is less
-  CHECK(of(NumberOp::Minimum, {1.0, nan}) == FlowNumber(1.0));
-  CHECK(of(NumberOp::ToBool, {nan}) == FlowNumber(true));
-  CHECK(of(NumberOp::And, {true, false}) == FlowNumber(false));
-  CHECK(of(NumberOp::Not, {true}) == FlowNumber(false));
-  CHECK(of(NumberOp::ToFloat, {true}) == FlowNumber(1.0));
-  CHECK(of(NumberOp::Select, {false, whole(1), whole(2)}) == whole(2));
+  CHECK(std::isnan(std::get<double>(*computed(NumberOp::Minimum, {nan, 1.0}))));  // the first, unless one is less
+  CHECK(computed(NumberOp::Minimum, {1.0, nan}) == FlowNumber(1.0));
+  CHECK(computed(NumberOp::ToBool, {nan}) == FlowNumber(true));
+  CHECK(computed(NumberOp::And, {true, false}) == FlowNumber(false));
+  CHECK(computed(NumberOp::Not, {true}) == FlowNumber(false));
+  CHECK(computed(NumberOp::ToFloat, {true}) == FlowNumber(1.0));
+  CHECK(computed(NumberOp::Select, {false, whole(1), whole(2)}) == whole(2));
 }
 
 TEST_CASE("ops of numbers are found by what they are", "[jit][flow]") {

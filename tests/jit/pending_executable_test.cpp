@@ -44,7 +44,7 @@ TEST_CASE("an executable is made behind the caller, once, and all who ask get th
   for (const Executable* const each : got) CHECK(each == &pending.get());
   CHECK(times == 1);
   CHECK(made_by != std::this_thread::get_id());
-  const Tensor x = testing::make({2}, DType::F32, [](std::int64_t) { return 3.0; });
+  const Tensor x = kiln::testing::make({2}, DType::F32, [](std::int64_t) { return 3.0; });
   CHECK(pending.get().run({&x, 1})[0].data<float>()[1] == 6.0F);
 }
 
