@@ -24,7 +24,9 @@ FlowResult run(const FlowBuilder& builder, std::vector<FlowValue> inputs) {
 std::int64_t int_of(const FlowValue& value) { return std::get<std::int64_t>(value.number); }
 bool mentions(const std::string& text, std::string_view what) { return text.find(what) != std::string::npos; }
 
-std::optional<FlowNumber> computed(NumberOp op, std::vector<FlowNumber> operands) { return compute(op, operands); }
+std::optional<FlowNumber> computed(NumberOp op, std::vector<FlowNumber> operands) {
+  return compute(op, operands);
+}
 FlowNumber whole(std::int64_t value) { return value; }
 
 }  // namespace
@@ -67,7 +69,8 @@ TEST_CASE("floats and bools have the language's meaning", "[jit][flow]") {
   CHECK_FALSE(computed(NumberOp::ToInt, {std::nan("")}));
   CHECK(computed(NumberOp::ToInt, {-0x1p63}) == whole(kLeast));
   const double nan = std::nan("");
-  CHECK(std::isnan(std::get<double>(*computed(NumberOp::Minimum, {nan, 1.0}))));  // the first, unless one is less
+  CHECK(std::isnan(
+      std::get<double>(*computed(NumberOp::Minimum, {nan, 1.0}))));  // the first, unless one is less
   CHECK(computed(NumberOp::Minimum, {1.0, nan}) == FlowNumber(1.0));
   CHECK(computed(NumberOp::ToBool, {nan}) == FlowNumber(true));
   CHECK(computed(NumberOp::And, {true, false}) == FlowNumber(false));
