@@ -55,7 +55,7 @@ struct UsageError {
 // Throws UsageError. `arguments` are those after the program's name.
 CommandLine parse_command_line(std::span<const char* const> arguments);
 
-// Of how many words the option at the front consists: 0 where there is none.
+// Of how many words the option at the front consists: 0 where the first word is no option.
 std::size_t words_of_option(std::span<const std::string> words);
 
 std::string usage_text();

@@ -191,7 +191,8 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
     if (jit::verifies_passes()) throw InternalError("the flow graph of a node is wrong: " + fault);
     throw NoNode{"its flow graph is wrong: " + fault};
   }
-  if (place != nullptr) place->is_asked_for = false;  // a flow where gradients are recorded is none
+  // A flow in which gradients are recorded can be no node, so that graphs need not end in front of it.
+  if (place != nullptr) place->is_asked_for = false;
   expect_no_gradients(*reading.flow, frame);
   try {
     return results_of_flow(frame, loop, std::move(reading.flow), is_worth);

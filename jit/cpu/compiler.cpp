@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kName = "libkiln_llvm.so";
 
-// Where there is none, what the system has of that name.
+// Kiln's own library; where that file is missing, the system's of the same name.
 std::string library_path() {
   const std::string path = own_library(KILN_LLVM_LIBRARY);
   return access(path.c_str(), R_OK) == 0 ? path : kName;

@@ -31,8 +31,8 @@ struct FlowPlace {
   // Does the loop run as a flow, or will it soon, and so many iterations at once that an entry which comes to
   // it is better ended there than going on with the loop unrolled?
   bool ends_entries() const;
-  // Does a tensor that the latest flow, or the one pending, is given in this frame require gradients? Not
-  // where there is none: a loop that is asked for was read when none did.
+  // Does a tensor that the latest flow, or the one pending, is given in this frame require gradients? False
+  // without a flow: the tensors of a loop that is asked for required no gradients when it was read.
   bool requires_gradients(const Frame& frame) const;
   // Does a flow run where they do, and are recorded?
   bool records() const;
