@@ -1,5 +1,6 @@
 #include "tests/jit/fused_support.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <functional>
@@ -8,6 +9,7 @@
 #include "jit/graph/evaluate.h"
 #include "jit/graph/text.h"
 #include "jit/runtime/executable.h"
+#include "tensor/ops/pointwise.h"
 #include "tensor/random.h"
 #include "tests/jit/graphs.h"
 
@@ -54,11 +56,27 @@ FusedOutcome outcome(const std::function<Tensors()>& run) {
 
 }  // namespace
 
+namespace {
+
+bool is_failure_of(const Graph& graph, const std::string& error) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    if (node.is_constant() || node.op->pointwise == nullptr || node.op->pointwise->failure.empty())
+      return false;
+    return failure_of(*node.op, evaluate(*node.op, node.attrs, {})) == error;
+  });
+}
+
+}  // namespace
+
 void check_same(const Graph& graph, const FusedGraph& fused, Inputs arguments) {
   const FusedOutcome expected = outcome([&] { return evaluate(graph, arguments); });
   const FusedOutcome actual =
       outcome([&] { return Executable::make(fused.graph)->run(arguments, bind_symbols(graph, arguments)); });
-  CHECK(actual.error == expected.error);
+  // A kernel runs when its operands are there, so that of several ops that fail it may be another one that is
+  // told than the first of the program.
+  const bool fails_too = !expected.error.empty() && is_failure_of(graph, actual.error);
+  CAPTURE(actual.error, expected.error);
+  CHECK((actual.error == expected.error || fails_too));
   REQUIRE(actual.results.size() == expected.results.size());
   for (std::size_t k = 0; k < actual.results.size(); ++k) {
     if (same_bits(actual.results[k], expected.results[k])) continue;
