@@ -8,6 +8,7 @@
 #include "interpreter/capture/flow/node.h"
 #include "interpreter/capture/hot.h"
 #include "interpreter/capture/observe.h"
+#include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
 #include "jit/autodiff/loop_step.h"
 #include "jit/flow/number_value.h"
@@ -203,10 +204,11 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
 }
 
 // The program asked to compile the loop, which is worth it and can be no node: the entry ends in front of it,
-// and it runs as a flow by itself.
+// and it runs as a flow by itself. In check mode no flow runs beside a call that is checked, and each
+// iteration would be an entry: there such loops are unrolled.
 void Tracer::leave_to_flow(const Frame& frame, const Loop& loop) {
   const CompileOptions& options = base_->code->compiled->options;
-  if (!options.asked_for || options.backend == kAsCaptured || !allows_flows(options)) return;
+  if (checking() || !options.asked_for || options.backend == kAsCaptured || !allows_flows(options)) return;
   vm_.follow_loop(frame.function->owner, loop.top);
   if (const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top)) place->is_asked_for = true;
 }
