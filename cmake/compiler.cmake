@@ -8,7 +8,7 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # A file's time is spent in the headers that it includes and the templates that it makes, which files of a target have
-# in common: eight at a time take a third of it. Names that files keep to themselves are therefore unique in a target.
+# in common: eight at a time take a third to a half of it. Names that files of a group keep to themselves differ.
 set(CMAKE_UNITY_BUILD ${KILN_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 

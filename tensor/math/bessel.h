@@ -1,5 +1,5 @@
 // Owns the modified Bessel functions of the first kind of order 0 and 1, also times e^-|x|. Computed in
-// double. Bounds, in ULP: 5 (f32: 1).
+// double. Bounds, in ULP: 5 for i0, 4 for the others (f32: 0.51).
 #pragma once
 
 #include "tensor/math/exp.h"

@@ -81,7 +81,7 @@ bool BlockRunner::may_start() {
   return first_ready_ == ready_.size() || (is_drawn_ && random_.below(2) == 0);
 }
 
-// Where the thread goes on that runs next; the runner itself where there is none.
+// Where the thread goes on that runs next; the place of the runner itself where no thread is left.
 StackPlace BlockRunner::next_place() {
   if (started_ < count_ && may_start()) {
     start_next();
