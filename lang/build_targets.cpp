@@ -6,7 +6,7 @@ namespace kiln::lang {
 namespace {
 
 // How an error calls an expression that cannot be assigned to.
-std::string describe(const Expr& e) {
+std::string target_text(const Expr& e) {
   switch (e.kind) {
     case ExprKind::None:
     case ExprKind::Bool:
@@ -76,10 +76,10 @@ void Builder::check_target(const Expr& target) {
       syntax_error(target.span, "a target that takes the rest needs others beside it",
                    "write `(" + std::string(target.span.text()) + ",) = …` to take all");
     case ExprKind::Call:
-      syntax_error(target.span, "cannot assign to " + describe(target),
+      syntax_error(target.span, "cannot assign to " + target_text(target),
                    "a function is written `fn f(x) = …`; to compare, write `==`");
     default:
-      syntax_error(target.span, "cannot assign to " + describe(target));
+      syntax_error(target.span, "cannot assign to " + target_text(target));
   }
 }
 

@@ -39,9 +39,9 @@ struct Range {
   Bound low, high;
 };
 
-class Bounds {
+class SizeBounds {
  public:
-  explicit Bounds(const SymbolValues& lowest) : lowest_(lowest) {}
+  explicit SizeBounds(const SymbolValues& lowest) : lowest_(lowest) {}
 
   // The least value that the size is known to have. It is a sum of products of atoms. Each atom with a least
   // value is that plus something that is not negative. Multiplied out, what has a positive coefficient can be
@@ -154,8 +154,8 @@ class Bounds {
 };
 
 constexpr int kReplacements = 4;
-bool is_positive(const Bounds& bounds, Dim size) { return bounds.is_above(size, 1, true, kReplacements); }
-bool is_not_negative(const Bounds& bounds, Dim size) {
+bool is_positive(const SizeBounds& bounds, Dim size) { return bounds.is_above(size, 1, true, kReplacements); }
+bool is_not_negative(const SizeBounds& bounds, Dim size) {
   return bounds.is_above(size, 1, false, kReplacements);
 }
 
@@ -318,7 +318,7 @@ std::optional<bool> SizeScope::decide(SizeRelation relation, Dim a, Dim b) const
   if (b.is_known() && (b.known() >= kLargest || b.known() <= -kLargest))
     return relation == SizeRelation::Equal ? false : negated || b.known() > 0;
   try {
-    const Bounds bounds(lowest_);
+    const SizeBounds bounds(lowest_);
     const Dim difference = b - a;
     if (difference.is_known()) return related(relation, 0, difference.known());
     switch (relation) {

@@ -158,7 +158,7 @@ Window window(std::span<Value> arguments, std::size_t start_index) {
 }
 
 template <bool Last>
-std::int64_t place_of(std::span<Value> arguments) {
+std::int64_t place_in_text(std::span<Value> arguments) {
   const Window w = window(arguments, 2);
   if (!w.valid) return -1;
   const std::string& sub = text_argument(arguments[1], "sub");
@@ -169,18 +169,18 @@ std::int64_t place_of(std::span<Value> arguments) {
 
 template <bool Last>
 Value find(Interpreter&, std::span<Value> arguments) {
-  return place_of<Last>(arguments);
+  return place_in_text<Last>(arguments);
 }
 
 template <bool Last>
-Value index(Interpreter& interpreter, std::span<Value> arguments) {
-  const std::int64_t found = place_of<Last>(arguments);
+Value index_in_text(Interpreter& interpreter, std::span<Value> arguments) {
+  const std::int64_t found = place_in_text<Last>(arguments);
   if (found < 0)
     raise("ValueError", fmt::format("index: {} is not in the text", repr_of(interpreter, arguments[1])));
   return found;
 }
 
-Value count(Interpreter&, std::span<Value> arguments) {
+Value count_in_text(Interpreter&, std::span<Value> arguments) {
   const Window w = window(arguments, 2);
   const std::string& sub = text_argument(arguments[1], "sub");
   if (!w.valid) return 0;
@@ -259,10 +259,11 @@ constexpr NativeDef kStrMethodsMethods[] = {
     {"rfind(self, sub, start=none, end=none) -> int", "The last place of `sub`, -1 when it is absent.",
      find<true>},
     {"index(self, sub, start=none, end=none) -> int",
-     "The first place of `sub`; a ValueError when it is absent.", index<false>},
+     "The first place of `sub`; a ValueError when it is absent.", index_in_text<false>},
     {"rindex(self, sub, start=none, end=none) -> int",
-     "The last place of `sub`; a ValueError when it is absent.", index<true>},
-    {"count(self, sub, start=none, end=none) -> int", "How often `sub` occurs, without overlaps.", count},
+     "The last place of `sub`; a ValueError when it is absent.", index_in_text<true>},
+    {"count(self, sub, start=none, end=none) -> int", "How often `sub` occurs, without overlaps.",
+     count_in_text},
     {"startswith(self, affix, start=none, end=none) -> bool",
      "Whether the text starts with `affix`, or with one of a tuple.", has_affix<false>},
     {"endswith(self, affix, start=none, end=none) -> bool",

@@ -122,7 +122,7 @@ std::string read_bytes(File& file, std::int64_t most) {
 }
 
 // Text, or in mode b a u8 tensor.
-Value read(Interpreter&, Args a) {
+Value read_text(Interpreter&, Args a) {
   const std::string text = read_bytes(own_file(a), a[1].is_none() ? -1 : int_argument(a[1], "count"));
   if (!is_binary(own_file(a))) return Value(text);
   const kiln::Dim size = static_cast<kiln::Dim>(text.size());
@@ -150,7 +150,7 @@ Value lines(Interpreter&, Args a) {
   return list_value(std::move(all));
 }
 
-Value write(Interpreter&, Args a) {
+Value write_text(Interpreter&, Args a) {
   File& file = own_file(a);
   std::FILE* stream = stream_of(file);
   std::string_view bytes;
@@ -173,7 +173,7 @@ Value flush(Interpreter&, Args a) {
 }
 
 // What was buffered is written now: a full disk shows here.
-Value close(Interpreter&, Args a) {
+Value close_file(Interpreter&, Args a) {
   File& file = own_file(a);
   std::FILE* stream = std::exchange(file.stream, nullptr);
   if (stream && std::fclose(stream) != 0) raise_stream(file, "write");
@@ -193,18 +193,18 @@ constexpr NativeDef kTextFileMethods[] = {
     {"closed", "Whether it was closed.",
      [](Interpreter&, Args a) { return Value(own_file(a).stream == nullptr); }},
     {"read(self, count=none)", "All that is left, or at most `count` bytes: text, or in mode b a u8 tensor.",
-     read},
+     read_text},
     {"readline(self)", "The next line with its newline; \"\" at the end.", readline},
     {"lines(self)", "The lines that are left, without newlines.", lines},
-    {"write(self, text)", "Writes text, or a contiguous u8 tensor; gives the number of bytes.", write},
+    {"write(self, text)", "Writes text, or a contiguous u8 tensor; gives the number of bytes.", write_text},
     {"flush(self)", "Hands what was written to the system.", flush},
     {"seek(self, position)", "Goes to a byte.", seek},
     {"tell(self)", "The byte it is at.",
      [](Interpreter&, Args a) { return Value(std::int64_t{std::ftell(stream_of(own_file(a)))}); }},
-    {"close(self)", "Closes the file; later uses are errors.", close},
+    {"close(self)", "Closes the file; later uses are errors.", close_file},
     {"enter(self)", "The file itself: `with open(path) as file { … }`.",
      [](Interpreter&, Args a) { return a[0]; }},
-    {"exit(self, *error)", "Closes the file.", close},
+    {"exit(self, *error)", "Closes the file.", close_file},
 };
 
 }  // namespace

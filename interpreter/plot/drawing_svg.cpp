@@ -36,7 +36,7 @@ std::string escaped(const std::string& text) {
 std::string css(Color c) { return fmt::format("#{:02x}{:02x}{:02x}", c.red, c.green, c.blue); }
 
 // Two decimals at most.
-std::string number(double v) {
+std::string number_text(double v) {
   std::string text = fmt::format("{:.2f}", v);
   while (text.ends_with('0')) text.pop_back();
   if (text.ends_with('.')) text.pop_back();
@@ -47,18 +47,18 @@ std::string points_text(const std::vector<Point>& points) {
   std::string text;
   for (const Point& p : points) {
     if (!text.empty()) text += ' ';
-    text += number(p.x) + "," + number(p.y);
+    text += number_text(p.x) + "," + number_text(p.y);
   }
   return text;
 }
 
 std::string box_text(const Box& box) {
-  return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", number(box.left), number(box.top),
-                     number(box.width()), number(box.height()));
+  return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", number_text(box.left),
+                     number_text(box.top), number_text(box.width()), number_text(box.height()));
 }
 
 std::string opacity_text(double opacity) {
-  return opacity == 1 ? "" : fmt::format(" fill-opacity=\"{}\"", number(opacity));
+  return opacity == 1 ? "" : fmt::format(" fill-opacity=\"{}\"", number_text(opacity));
 }
 
 class SvgWriter {
@@ -77,8 +77,9 @@ class SvgWriter {
     if (stroke.points.size() == 2) {
       const Point a = stroke.points[0];
       const Point b = stroke.points[1];
-      out += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"{}/>\n", number(a.x),
-                         number(a.y), number(b.x), number(b.y), css(stroke.color), width_text(stroke));
+      out += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\"{}/>\n",
+                         number_text(a.x), number_text(a.y), number_text(b.x), number_text(b.y),
+                         css(stroke.color), width_text(stroke));
       return;
     }
     out += fmt::format(
@@ -99,19 +100,19 @@ class SvgWriter {
     out += fmt::format("<g{}{}>\n", alike ? " fill=\"" + css(dots.colors[0]) + "\"" : "",
                        opacity_text(dots.opacity));
     for (std::size_t i = 0; i < dots.centers.size(); ++i) {
-      out += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{}/>\n", number(dots.centers[i].x),
-                         number(dots.centers[i].y), number(dots.radius),
+      out += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"{}/>\n", number_text(dots.centers[i].x),
+                         number_text(dots.centers[i].y), number_text(dots.radius),
                          alike ? "" : " fill=\"" + css(dots.colors[i]) + "\"");
     }
     out += "</g>\n";
   }
   void operator()(const Words& words) {
     static constexpr std::string_view kAnchors[] = {"start", "middle", "end"};
-    const std::string x = number(words.at.x);
-    const std::string y = number(words.at.y);
+    const std::string x = number_text(words.at.x);
+    const std::string y = number_text(words.at.y);
     out += fmt::format(
         "<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" font-size=\"{}\" fill=\"{}\"{}>{}</text>\n", x, y,
-        kAnchors[static_cast<int>(words.anchor)], number(words.size), css(words.color),
+        kAnchors[static_cast<int>(words.anchor)], number_text(words.size), css(words.color),
         words.upright ? fmt::format(" transform=\"rotate(-90 {} {})\"", x, y) : "", escaped(words.text));
   }
   void operator()(const Image& image) {
@@ -134,7 +135,7 @@ class SvgWriter {
 
  private:
   static std::string width_text(const Stroke& stroke) {
-    return stroke.width == 1 ? "" : fmt::format(" stroke-width=\"{}\"", number(stroke.width));
+    return stroke.width == 1 ? "" : fmt::format(" stroke-width=\"{}\"", number_text(stroke.width));
   }
   int clips_ = 0;
 };

@@ -27,7 +27,7 @@ struct Code::Symbols {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) {
+[[noreturn]] void refuse_object(const std::string& why) {
   throw InternalError("machine code that cannot be loaded: " + why);
 }
 
@@ -49,9 +49,9 @@ class Loader {
     header_ = at<Elf64_Ehdr>(0);
     if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_ident[EI_CLASS] != ELFCLASS64 ||
         header_.e_ident[EI_DATA] != ELFDATA2LSB || header_.e_machine != EM_X86_64 || header_.e_type != ET_REL)
-      refuse("it is no object of this machine");
+      refuse_object("it is no object of this machine");
     if (header_.e_shnum > 0 && header_.e_shentsize != sizeof(Elf64_Shdr))
-      refuse("its sections have another size");
+      refuse_object("its sections have another size");
     sections_ = table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum * sizeof(Elf64_Shdr));
     read_symbols();
     lay_out();
@@ -85,7 +85,7 @@ class Loader {
       const Elf64_Shdr& section = sections_[symbol.st_shndx];
       if ((section.sh_flags & SHF_EXECINSTR) == 0 || symbol.st_value >= section.sh_size ||
           symbol.st_size > section.sh_size - symbol.st_value)
-        refuse("a function is not in its section");
+        refuse_object("a function is not in its section");
       found.emplace(name_of(symbol), memory_ + places_[symbol.st_shndx] + symbol.st_value);
     }
     return found;
@@ -93,7 +93,7 @@ class Loader {
 
  private:
   std::string_view range(std::size_t offset, std::size_t size) const {
-    if (offset > object_.size() || size > object_.size() - offset) refuse("it ends too early");
+    if (offset > object_.size() || size > object_.size() - offset) refuse_object("it ends too early");
     return object_.substr(offset, size);
   }
   template <class T>
@@ -115,15 +115,15 @@ class Loader {
     bool found = false;
     for (const Elf64_Shdr& section : sections_) {
       if (section.sh_type != SHT_SYMTAB) continue;
-      if (std::exchange(found, true)) refuse("it has two tables of symbols");
-      if (section.sh_link >= sections_.size()) refuse("its symbols have no names");
+      if (std::exchange(found, true)) refuse_object("it has two tables of symbols");
+      if (section.sh_link >= sections_.size()) refuse_object("its symbols have no names");
       const Elf64_Shdr& names = sections_[section.sh_link];
       names_ = range(names.sh_offset, names.sh_size);
       symbols_ = table<Elf64_Sym>(section.sh_offset, section.sh_size);
     }
   }
   std::string name_of(const Elf64_Sym& symbol) const {
-    if (symbol.st_name >= names_.size()) refuse("a symbol has no name");
+    if (symbol.st_name >= names_.size()) refuse_object("a symbol has no name");
     const std::string_view rest = names_.substr(symbol.st_name);
     return std::string(rest.substr(0, rest.find('\0')));
   }
@@ -131,7 +131,7 @@ class Loader {
   // Room for so many bytes behind what there is.
   std::size_t take(std::size_t bytes, std::size_t alignment) {
     const std::size_t place = round_up(size_, std::max<std::size_t>(alignment, 1));
-    if (bytes > kMostBytes || place > kMostBytes - bytes) refuse("it is too large");
+    if (bytes > kMostBytes || place > kMostBytes - bytes) refuse_object("it is too large");
     size_ = place + bytes;
     return place;
   }
@@ -145,7 +145,7 @@ class Loader {
       }
       const std::size_t alignment = section.sh_addralign;
       if ((alignment & (alignment - 1)) != 0 || alignment > kMostAlignment)
-        refuse("a section is aligned in no way");
+        refuse_object("a section is aligned in no way");
       if (section.sh_type != SHT_NOBITS) static_cast<void>(range(section.sh_offset, section.sh_size));
       places_.push_back(take(section.sh_size, alignment));
     }
@@ -157,7 +157,7 @@ class Loader {
   void* outside(std::size_t symbol) const {
     const std::string name = name_of(symbols_[symbol]);
     void* const found = dlsym(RTLD_DEFAULT, name.c_str());
-    if (found == nullptr) refuse("it calls " + name + ", which is not here");
+    if (found == nullptr) refuse_object("it calls " + name + ", which is not here");
     return found;
   }
 
@@ -168,15 +168,15 @@ class Loader {
 
   // Where a symbol is: its own place, or that of the jump to it.
   std::size_t place_of(std::size_t index) const {
-    if (index >= symbols_.size()) refuse("it refers to no symbol");
+    if (index >= symbols_.size()) refuse_object("it refers to no symbol");
     const Elf64_Sym& symbol = symbols_[index];
     if (symbol.st_shndx == SHN_UNDEF) {
       const auto stub = stubs_.find(index);
-      if (stub == stubs_.end()) refuse("it refers to no symbol");
+      if (stub == stubs_.end()) refuse_object("it refers to no symbol");
       return stub->second;
     }
-    if (!placed(symbol.st_shndx)) refuse("it refers to what is not loaded");
-    if (symbol.st_value > sections_[symbol.st_shndx].sh_size) refuse("a symbol is not in its section");
+    if (!placed(symbol.st_shndx)) refuse_object("it refers to what is not loaded");
+    if (symbol.st_value > sections_[symbol.st_shndx].sh_size) refuse_object("a symbol is not in its section");
     return places_[symbol.st_shndx] + symbol.st_value;
   }
 
@@ -184,14 +184,15 @@ class Loader {
   // allow.
   template <class T>
   void write(std::size_t section_size, std::size_t section, std::size_t offset, T value) const {
-    if (offset > section_size || sizeof value > section_size - offset) refuse("it is changed beyond its end");
+    if (offset > section_size || sizeof value > section_size - offset)
+      refuse_object("it is changed beyond its end");
     std::memcpy(memory_ + section + offset, &value, sizeof value);
   }
   std::int64_t inside(std::size_t place, std::int64_t addend) const {
     std::int64_t target = 0;
     if (__builtin_add_overflow(static_cast<std::int64_t>(place), addend, &target) || target < -kMostBehind ||
         target > static_cast<std::int64_t>(size_))
-      refuse("it points beyond its end");
+      refuse_object("it points beyond its end");
     return target;
   }
 
@@ -201,7 +202,7 @@ class Loader {
     const bool is_outside = symbols_[index].st_shndx == SHN_UNDEF;
     const auto distance = [&](std::size_t to) {
       const std::int64_t target = inside(to, entry.r_addend);
-      if (entry.r_offset > section_size) refuse("it is changed beyond its end");
+      if (entry.r_offset > section_size) refuse_object("it is changed beyond its end");
       const auto from = static_cast<std::int64_t>(section + entry.r_offset);
       write(section_size, section, entry.r_offset, static_cast<std::int32_t>(target - from));
     };
@@ -222,7 +223,7 @@ class Loader {
       default:
         break;
     }
-    refuse("relocation " + std::to_string(ELF64_R_TYPE(entry.r_info)));
+    refuse_object("relocation " + std::to_string(ELF64_R_TYPE(entry.r_info)));
   }
 
   std::string_view object_;
@@ -248,17 +249,17 @@ std::shared_ptr<Code> Code::load(std::string_view object) {
   const std::size_t size =
       round_up(std::max<std::size_t>(loader.size(), 1), static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
   void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) refuse("there is no memory for it");
+  if (memory == MAP_FAILED) refuse_object("there is no memory for it");
   std::shared_ptr<Code> code(new Code(static_cast<std::byte*>(memory), size, nullptr));
   loader.put(code->memory_);
   code->symbols_ = std::make_unique<const Symbols>(Symbols{loader.functions()});
-  if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) refuse("the system does not let it run");
+  if (mprotect(memory, size, PROT_READ | PROT_EXEC) != 0) refuse_object("the system does not let it run");
   return code;
 }
 
 void* Code::find(std::string_view symbol) const {
   const auto found = symbols_->functions.find(symbol);
-  if (found == symbols_->functions.end()) refuse("there is no function " + std::string(symbol));
+  if (found == symbols_->functions.end()) refuse_object("there is no function " + std::string(symbol));
   return found->second;
 }
 

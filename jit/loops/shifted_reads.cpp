@@ -14,9 +14,9 @@
 namespace kiln::jit {
 namespace {
 
-class Finder {
+class ShiftFinder {
  public:
-  explicit Finder(const Graph& graph)
+  explicit ShiftFinder(const Graph& graph)
       : graph_(graph), producers_(graph.producers()), readers_(graph.values.size()) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       for (const Operand& each : graph.nodes[n].operands) note(each, static_cast<int>(n));
@@ -168,7 +168,7 @@ class Finder {
 
 }  // namespace
 
-std::vector<ShiftedRead> shifted_reads(const Graph& graph) { return Finder(graph).run(); }
+std::vector<ShiftedRead> shifted_reads(const Graph& graph) { return ShiftFinder(graph).run(); }
 
 std::string why_computed_again(const ShiftedRead& read) {
   return fmt::format(

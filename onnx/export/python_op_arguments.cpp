@@ -33,7 +33,7 @@ TensorProto doubles(const std::vector<double>& values) {
   return proto;
 }
 
-std::vector<float> rounded(const std::vector<double>& values) { return {values.begin(), values.end()}; }
+std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
 // Throws where something in the value can be in no file.
 void check_constant(const HostValue& value, const CallPlace& place, const jit::CustomFunction& function) {
@@ -110,10 +110,10 @@ void PythonOpArguments::write_tuples(NodeProto& node, const std::string& kind, c
 void PythonOpArguments::write(NodeProto& node) const {
   write_scalars(node, "bool", bools_, bools_.values);
   write_scalars(node, "int", ints_, ints_.values);
-  write_scalars(node, "float", floats_, rounded(floats_.values));
+  write_scalars(node, "float", floats_, as_floats(floats_.values));
   write_tuples(node, "bool", bool_tuples_, bool_tuples_.values);
   write_tuples(node, "int", int_tuples_, int_tuples_.values);
-  write_tuples(node, "float", float_tuples_, rounded(float_tuples_.values));
+  write_tuples(node, "float", float_tuples_, as_floats(float_tuples_.values));
   write_scalars(node, "pointer", pointers_, Ints(pointers_.values.size()));
   const auto own = [&node](const char* name, const auto& values, auto attribute) {
     if (!values.empty()) node.attributes.push_back(AttributeProto::of(name, std::move(attribute)));

@@ -8,7 +8,7 @@ namespace kiln::onnx {
 namespace {
 
 constexpr std::int64_t kMostNodesRun = 1'000'000;
-constexpr int kDeepest = 64;
+constexpr int kMostLevels = 64;
 
 std::string_view standard(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view{} : domain;
@@ -122,9 +122,9 @@ Values Evaluator::run(const GraphProto& graph, Values inputs, const NameScope* o
 }
 
 Values Evaluator::run_in(const GraphProto& graph, NameScope& scope) {
-  if (++depth_ > kDeepest)
+  if (++depth_ > kMostLevels)
     throw OpError(ErrorKind::Value, "graphs and functions of the model call each other beyond " +
-                                        std::to_string(kDeepest) + " levels");
+                                        std::to_string(kMostLevels) + " levels");
   run_nodes(graph.nodes, scope);
   Values outputs;
   for (const ValueInfo& each : graph.outputs) {
@@ -183,9 +183,9 @@ Values Evaluator::results_of(const NodeProto& node, NameScope& scope) {
 }
 
 Values Evaluator::call_function(const FunctionProto& function, const NodeProto& node, NameScope& scope) {
-  if (++depth_ > kDeepest)
+  if (++depth_ > kMostLevels)
     throw OpError(ErrorKind::Value, "graphs and functions of the model call each other beyond " +
-                                        std::to_string(kDeepest) + " levels");
+                                        std::to_string(kMostLevels) + " levels");
   NameScope body;
   body.caller = &node;
   body.caller_scope = &scope;

@@ -6,7 +6,7 @@ namespace kiln::onnx {
 namespace {
 
 // The inputs after the rate and the count: groups of as many tensors as there are parameters.
-struct Step {
+struct TrainingStep {
   Tensor rate, count;
   std::size_t parameters = 0;
   Tensor group(Call& call, std::size_t which, std::size_t i) const {
@@ -14,7 +14,7 @@ struct Step {
   }
 };
 
-Step step_of(Call& call, std::size_t groups) {
+TrainingStep step_of(Call& call, std::size_t groups) {
   if (call.inputs.size() < 2 + groups || (call.inputs.size() - 2) % groups != 0)
     call.refuse("needs a rate, a count and " + std::to_string(groups) + " tensors for each parameter");
   return {call.x(0), call.x(1), (call.inputs.size() - 2) / groups};
@@ -34,7 +34,7 @@ Values by_group(const std::vector<std::vector<Tensor>>& after, std::size_t group
 }
 
 Values adagrad(Call& call) {
-  const Step step = step_of(call, 3);
+  const TrainingStep step = step_of(call, 3);
   const Tensor rate = step.rate / (ops::to(step.count, DType::F32) * call.real("decay_factor", 0) + 1.0);
   std::vector<std::vector<Tensor>> after;
   for (std::size_t i = 0; i < step.parameters; ++i) {
@@ -47,7 +47,7 @@ Values adagrad(Call& call) {
 }
 
 Values adam(Call& call) {
-  const Step step = step_of(call, 4);
+  const TrainingStep step = step_of(call, 4);
   const double alpha = call.real("alpha", static_cast<double>(0.9F)),
                beta = call.real("beta", static_cast<double>(0.999F));
   const Tensor count = ops::to(step.count, DType::F32);
@@ -66,7 +66,7 @@ Values adam(Call& call) {
 }
 
 Values momentum(Call& call) {
-  const Step step = step_of(call, 3);
+  const TrainingStep step = step_of(call, 3);
   const double alpha = call.real("alpha", 0), beta = call.real("beta", 0);
   const Tensor is_first = ops::le(step.count, scalar(0, step.count.dtype()));
   std::vector<std::vector<Tensor>> after;

@@ -33,7 +33,7 @@ std::string cuda_text() {
                      version_text(cuda::nvrtc()));
 }
 
-void show(Session& session) {
+void show_backend(Session& session) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& each : interp::host::backend_choices(session.interpreter()))
     rows.push_back({std::string(each.name), std::string(each.meaning), each.is_chosen ? "chosen" : ""});
@@ -43,7 +43,7 @@ void show(Session& session) {
 }
 
 void backend(Session& session, std::string_view argument) {
-  if (argument.empty()) return show(session);
+  if (argument.empty()) return show_backend(session);
   interp::host::choose_backend(session.interpreter(), argument);
 }
 

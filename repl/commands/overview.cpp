@@ -51,7 +51,7 @@ std::string stage_section(Session& session, const StageRow& row, const Value& st
 }
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
+double seconds_from(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -61,7 +61,7 @@ void show_stages(Session& session, const interp::CapturedGraph& captured, jit::R
     const Clock::time_point start = Clock::now();
     try {
       const Value stage = interp::host::stage_value(row, captured, remove);
-      session.write(stage_section(session, row, stage, before, seconds_since(start)));
+      session.write(stage_section(session, row, stage, before, seconds_from(start)));
       before = stage;
     } catch (const OpError& error) {  // not every graph has every stage
       check_interrupt();
@@ -122,7 +122,7 @@ void stages(Session& session, std::string_view argument) {
   const Clock::time_point start = Clock::now();
   const auto captured =
       interp::host::captured_call(session.interpreter(), call.function, call.positional, call.named);
-  session.write(heading(session, "call", "captured and run in " + duration_text(seconds_since(start))));
+  session.write(heading(session, "call", "captured and run in " + duration_text(seconds_from(start))));
   if (captured.graphs().empty()) session.write("it runs no op that is captured\n");
   for (const interp::CapturedGraph& each : captured.parts) {
     if (interp::host::has_graph(each)) (full ? show_stages : show_table)(session, each, captured.remove);

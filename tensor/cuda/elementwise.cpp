@@ -251,7 +251,7 @@ IntDims broadcast_strides(const Tensor& operand, const Tensor& result) {
   return strides;
 }
 
-IntDims in_order(const IntDims& all, const IntDims& order) {
+IntDims permuted(const IntDims& all, const IntDims& order) {
   IntDims ordered;
   for (const std::int64_t d : order) ordered.push_back(all[static_cast<std::size_t>(d)]);
   return ordered;
@@ -267,9 +267,9 @@ WalkAxes walk_along(const Tensor& result, std::span<const Tensor> operands) {
     return places[static_cast<std::size_t>(a)] > places[static_cast<std::size_t>(b)];
   });
   std::vector<IntDims> strides;
-  for (const Tensor& each : operands) strides.push_back(in_order(broadcast_strides(each, result), order));
-  strides.push_back(in_order(places, order));
-  return WalkAxes(in_order(sizes, order), strides);
+  for (const Tensor& each : operands) strides.push_back(permuted(broadcast_strides(each, result), order));
+  strides.push_back(permuted(places, order));
+  return WalkAxes(permuted(sizes, order), strides);
 }
 
 std::size_t crossing_axis(const WalkAxes& walk, std::size_t operand) {

@@ -110,8 +110,8 @@ void with_number(std::size_t indices, const F& f) {
 }
 
 template <class Job>
-void launch(Context& context, const std::string& name, const std::string& type, const std::string& body,
-            const Job& job) {
+void launch_body(Context& context, const std::string& name, const std::string& type, const std::string& body,
+                 const Job& job) {
   const std::string text = fmt::format(kIndicesText, fmt::arg("threads", kThreadsOfBlock),
                                        fmt::arg("name", name), fmt::arg("job", type), fmt::arg("body", body));
   run(context, {.function = function_of(context, text, name), .threads = job.places.count}, job);
@@ -212,8 +212,8 @@ void take(const Tensor& result, const Tensor& x, IndexedPlaces places) {
     with_number(places.indices.size(), [&]<int kIndices>() {
       const GatherJob<kIndices> job{places_job<kIndices>(context, loop, places.indices, {}),
                                     from + loop.first[0] * word, to + loop.done * word};
-      launch(context, fmt::format("gather_{}_bytes", word), fmt::format("GatherJob<{}>", kIndices),
-             fmt::format("gather<{}, {}, {}>", word_name(word), index, kIndices), job);
+      launch_body(context, fmt::format("gather_{}_bytes", word), fmt::format("GatherJob<{}>", kIndices),
+                  fmt::format("gather<{}, {}, {}>", word_name(word), index, kIndices), job);
     });
   });
 }
@@ -232,8 +232,8 @@ Tensor targets_of(IndexedPlaces places, Device device, const Tensor& refused) {
     with_number(places.indices.size(), [&]<int kIndices>() {
       TargetsJob<kIndices> job{places_job<kIndices>(context, loop, places.indices, refused), loop.first[0],
                                to + loop.done};
-      launch(context, "targets_of_indices", fmt::format("TargetsJob<{}>", kIndices),
-             fmt::format("find_targets<{}, {}>", index, kIndices), job);
+      launch_body(context, "targets_of_indices", fmt::format("TargetsJob<{}>", kIndices),
+                  fmt::format("find_targets<{}, {}>", index, kIndices), job);
     });
   });
   return targets;

@@ -85,7 +85,7 @@ void topk(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&
 // ---- Searches ----
 
 // In order, in a dtype, on the card.
-Tensor converted(const Tensor& x, DType dtype, Device device) {
+Tensor on_device(const Tensor& x, DType dtype, Device device) {
   if (x.dtype() == dtype && x.device() == device && x.is_contiguous()) return x;
   Tensor copy = Tensor::empty(x.sizes(), dtype, device);
   copy_elements(copy, x);
@@ -101,8 +101,8 @@ DType key_dtype(const Tensor& sequence, const Tensor& values) {
 void searchsorted(const Op&, const Attrs& attrs, Inputs inputs, Outputs outputs, Stream&) {
   const Tensor& result = outputs[0];
   const DType dtype = key_dtype(inputs[0], inputs[1]);
-  const Tensor sequence = converted(ordered_sequence(inputs[0], inputs[2]), dtype, result.device());
-  const Tensor values = converted(inputs[1], dtype, result.device());
+  const Tensor sequence = on_device(ordered_sequence(inputs[0], inputs[2]), dtype, result.device());
+  const Tensor values = on_device(inputs[1], dtype, result.device());
   if (result.numel() == 0) return;
   SearchJob job{
       .sequence = order_job(sequence, false),

@@ -62,7 +62,7 @@ class Rounds {
 };
 
 // The largest magnitude of each matrix, 1 of zeros: what it is divided by, so that no square overflows.
-Tensor scale_of(const Tensor& x) {
+Tensor greatest_scale(const Tensor& x) {
   const Tensor largest = ops::amax(ops::abs(x), Dims{x.rank() - 2, x.rank() - 1}, true);
   return ops::where(ops::eq(largest, scalar(0.0)), scalar(1.0), largest);
 }
@@ -85,7 +85,7 @@ struct Eigen {
 Eigen eigen_of(const Op& op, const Tensor& given, bool reads_upper, bool wants_vectors) {
   const std::int64_t n = unrolled_size(op, given, 0);
   const Tensor lower = ops::tril(reads_upper ? t(given) : given);
-  const Tensor scale = scale_of(lower);
+  const Tensor scale = greatest_scale(lower);
   Tensor x = (lower + t(ops::tril(lower, -1))) / scale;
   const Rounds rounds(n, given);
   Tensor vectors;
@@ -106,7 +106,7 @@ struct Turned {
 Turned turned(const Op& op, Tensor x, bool wants_vectors) {
   const std::int64_t n = unrolled_size(op, x, 0);
   unrolled_size(op, x, 1);
-  const Tensor scale = scale_of(x);
+  const Tensor scale = greatest_scale(x);
   x = x / scale;
   const Rounds rounds(n, x);
   Tensor vectors;

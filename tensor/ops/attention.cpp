@@ -13,12 +13,11 @@
 namespace kiln {
 namespace {
 
-Dims leading(const Dims& sizes) { return Dims(sizes.begin(), sizes.end() - 2); }
-Dim last(const Dims& sizes, std::size_t from_end) { return sizes[sizes.size() - from_end]; }
-
 // How many heads of the query share one of the key's.
 Dim heads_per_key(const TensorType& query, const TensorType& key, const TensorType& value) {
-  const auto heads = [](const TensorType& x) { return x.sizes.size() < 3 ? 0 : last(x.sizes, 3); };
+  const auto heads = [](const TensorType& x) {
+    return x.sizes.size() < 3 ? 0 : ops::size_from_end(x.sizes, 3);
+  };
   const Dim count = heads(key);
   if (count == 0 || heads(value) != count || heads(query) % count != 0) {
     throw OpError(ErrorKind::Shape,
@@ -31,17 +30,17 @@ Dim heads_per_key(const TensorType& query, const TensorType& key, const TensorTy
   return heads(query) / count;
 }
 
-TensorType repeated(TensorType x, Dim times) {
+TensorType repeated_heads(TensorType x, Dim times) {
   x.sizes[x.sizes.size() - 3] *= times;
   return x;
 }
-Tensor repeated(const Tensor& x, Dim times) {
+Tensor repeated_heads(const Tensor& x, Dim times) {
   if (times == 1) return x;
   const auto heads = static_cast<std::ptrdiff_t>(x.rank()) - 3;
   Dims wide = x.sizes();
   wide.insert(wide.begin() + heads + 1, times);
   return ops::reshape(ops::expand(ops::unsqueeze(x, static_cast<int>(heads) + 1), wide),
-                      repeated(x.type(), times).sizes);
+                      repeated_heads(x.type(), times).sizes);
 }
 
 struct Types {
@@ -50,13 +49,13 @@ struct Types {
     ops::check_attention_operands(in.first(3), attrs);
     const bool grouped = attrs.get<bool>("enable_gqa");
     const Dim times = grouped ? heads_per_key(in[0], in[1], in[2]) : 1;
-    const Dims key = times > 1 ? repeated(in[1], times).sizes : in[1].sizes;
-    const Dims value = times > 1 ? repeated(in[2], times).sizes : in[2].sizes;
-    scores = broadcast(leading(in[0].sizes), leading(key), "scaled_dot_product_attention");
-    result = broadcast(scores, leading(value), "scaled_dot_product_attention");
-    for (Dims* sizes : {&scores, &result}) sizes->push_back(last(in[0].sizes, 2));
-    scores.push_back(last(key, 2));
-    result.push_back(last(value, 1));
+    const Dims key = times > 1 ? repeated_heads(in[1], times).sizes : in[1].sizes;
+    const Dims value = times > 1 ? repeated_heads(in[2], times).sizes : in[2].sizes;
+    scores = broadcast(ops::batch_sizes(in[0].sizes), ops::batch_sizes(key), "scaled_dot_product_attention");
+    result = broadcast(scores, ops::batch_sizes(value), "scaled_dot_product_attention");
+    for (Dims* sizes : {&scores, &result}) sizes->push_back(ops::size_from_end(in[0].sizes, 2));
+    scores.push_back(ops::size_from_end(key, 2));
+    result.push_back(ops::size_from_end(value, 1));
     if (masked) ops::check_attention_mask(in[3], in[0], scores, attrs);
   }
 };
@@ -96,7 +95,7 @@ Tensor by_kernel(Inputs in, const Attrs& attrs, Dim times) {
   }
   Attrs given(row);
   given.set("is_causal", attrs.at("is_causal"));
-  given.set("scale", scale_of(attrs, last(in[0].sizes(), 1)));
+  given.set("scale", scale_of(attrs, ops::size_from_end(in[0].sizes(), 1)));
   if (!has_kernel_for(row, operands, given)) return {};
   const Tensor result = kiln::bind(row, operands, given)[0];
   if (times == 1) return result;
@@ -111,9 +110,9 @@ Tensor by_kernel(Inputs in, const Attrs& attrs, Dim times) {
 
 Tensor composed(Inputs in, const Attrs& attrs, Dim times) {
   const DType dtype = ops::compute_dtype(in[0].dtype());
-  const Tensor query = ops::to(in[0], dtype) * scale_of(attrs, last(in[0].sizes(), 1));
-  const Tensor key = repeated(ops::to(in[1], dtype), times);
-  const Tensor value = repeated(ops::to(in[2], dtype), times);
+  const Tensor query = ops::to(in[0], dtype) * scale_of(attrs, ops::size_from_end(in[0].sizes(), 1));
+  const Tensor key = repeated_heads(ops::to(in[1], dtype), times);
+  const Tensor value = repeated_heads(ops::to(in[2], dtype), times);
   const ops::AttentionScores scores = ops::attention_scores(query, key, in[3]);
   Tensor weights = ops::attention_weights(scores, attrs.get<bool>("is_causal"));
   const double dropped = attrs.get<double>("dropout_p");

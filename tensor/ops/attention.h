@@ -5,6 +5,11 @@
 
 namespace kiln::ops {
 
+// The sizes in front of lengths and features.
+inline Dims batch_sizes(const Dims& sizes) { return Dims(sizes.begin(), sizes.end() - 2); }
+// 1: features, 2: lengths, 3: heads. `sizes` has as many.
+inline Dim size_from_end(const Dims& sizes, std::size_t place) { return sizes[sizes.size() - place]; }
+
 // The scores of queries [..., l, e] for keys [..., s, e], both in the dtype of computation.
 struct AttentionScores {
   Tensor seen;   // [..., l, s], -inf where a mask hides the key; causality is not looked at

@@ -102,7 +102,7 @@ struct Words {
 };
 
 // Texts put together here live as long as the rows.
-std::string_view keep(std::string text) {
+std::string_view keep_text(std::string text) {
   static std::deque<std::string> kept;
   return kept.emplace_back(std::move(text));
 }
@@ -112,10 +112,10 @@ void add_whole(OpTable& table, const Words& words, BodyFn body, BodyFn pair) {
   table.add({
       .signature = Signature::parse(name + "(x: tensor)"),
       .family = "reduce",
-      .documentation = keep("The " + std::string(words.adjective) + " element; nan wins. " + name +
-                            "(x, dim) gives values and indices along a dimension, " + name +
-                            "(a, b) compares two tensors element by element."),
-      .example = keep(">>> " + name + "(tensor([3, 3, 3])).item()\n3"),
+      .documentation = keep_text("The " + std::string(words.adjective) + " element; nan wins. " + name +
+                                 "(x, dim) gives values and indices along a dimension, " + name +
+                                 "(a, b) compares two tensors element by element."),
+      .example = keep_text(">>> " + name + "(tensor([3, 3, 3])).item()\n3"),
       .infer = infer_whole,
       .decompose = body,
       .vjp = Rule<VjpFn>::none(kComposite),
@@ -126,9 +126,9 @@ void add_whole(OpTable& table, const Words& words, BodyFn body, BodyFn pair) {
   table.add({
       .signature = Signature::parse(name + ".other(x: tensor, other: tensor)"),
       .family = "reduce",
-      .documentation = keep("The " + std::string(words.adjective) +
-                            " of each pair of elements: " + std::string(words.other) + "(x, other)."),
-      .example = keep(">>> " + name + "(tensor([1, 5]), tensor([1, 5])).tolist()\n[1, 5]"),
+      .documentation = keep_text("The " + std::string(words.adjective) +
+                                 " of each pair of elements: " + std::string(words.other) + "(x, other)."),
+      .example = keep_text(">>> " + name + "(tensor([1, 5]), tensor([1, 5])).tolist()\n[1, 5]"),
       .infer = infer_pair,
       .decompose = pair,
       .vjp = Rule<VjpFn>::none(kComposite),
@@ -146,11 +146,11 @@ void add_along(OpTable& table, const Words& words) {
           Signature::parse(name + ".dim(x: tensor, dim: index, keepdim: bool = false) -> (values, indices)"),
       .family = "reduce",
       .documentation =
-          keep("The " + std::string(words.adjective) +
-               " elements along `dim` and the index of the first of each, as a tuple; nan wins."),
-      .example = keep(">>> values, indices = " + name +
-                      "(tensor([[4, 4], [7, 7]]), dim=1)\n>>> (values.tolist(), "
-                      "indices.tolist())\n([4, 7], [0, 0])"),
+          keep_text("The " + std::string(words.adjective) +
+                    " elements along `dim` and the index of the first of each, as a tuple; nan wins."),
+      .example = keep_text(">>> values, indices = " + name +
+                           "(tensor([[4, 4], [7, 7]]), dim=1)\n>>> (values.tolist(), "
+                           "indices.tolist())\n([4, 7], [0, 0])"),
       .infer = infer_values,
       .vjp = values_vjp,
       .jvp = values_jvp,
@@ -164,9 +164,9 @@ void add_along(OpTable& table, const Words& words) {
   table.add({
       .signature = Signature::parse("arg" + name + "(x: tensor, dim: index? = none, keepdim: bool = false)"),
       .family = "reduce",
-      .documentation = keep("The index of the first " + std::string(words.adjective) +
-                            " element along `dim`, or among all in row-major order; nan wins."),
-      .example = keep(">>> arg" + name + "(tensor([2, 2, 2])).item()\n0"),
+      .documentation = keep_text("The index of the first " + std::string(words.adjective) +
+                                 " element along `dim`, or among all in row-major order; nan wins."),
+      .example = keep_text(">>> arg" + name + "(tensor([2, 2, 2])).item()\n0"),
       .infer = infer_indices,
       .decompose = decompose_indices<kCombine>,
       .vjp = Rule<VjpFn>::none(reason),

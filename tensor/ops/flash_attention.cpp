@@ -12,8 +12,6 @@
 namespace kiln {
 namespace {
 
-Dim last(const Dims& sizes, std::size_t from_end) { return sizes[sizes.size() - from_end]; }
-Dims leading(const Dims& sizes) { return Dims(sizes.begin(), sizes.end() - 2); }
 Dims with(Dims sizes, std::initializer_list<Dim> more) {
   sizes.append(more.begin(), more.end());
   return sizes;
@@ -29,18 +27,20 @@ Dims shared_leading(std::span<const TensorType> query_key_value, const TensorTyp
   ops::check_attention_operands(query_key_value, attrs);
   const TensorType &query = query_key_value[0], &key = query_key_value[1], &value = query_key_value[2];
   const std::string name(attrs.op()->name());
-  const Dims scores = broadcast(leading(query.sizes), leading(key.sizes), name);
+  const Dims scores = broadcast(ops::batch_sizes(query.sizes), ops::batch_sizes(key.sizes), name);
   if (!mask.is_number)
-    ops::check_attention_mask(mask, query, with(scores, {last(query.sizes, 2), last(key.sizes, 2)}), attrs);
-  return broadcast(scores, leading(value.sizes), name);
+    ops::check_attention_mask(
+        mask, query, with(scores, {ops::size_from_end(query.sizes, 2), ops::size_from_end(key.sizes, 2)}),
+        attrs);
+  return broadcast(scores, ops::batch_sizes(value.sizes), name);
 }
 
 std::vector<TensorType> infer_forward(std::span<const TensorType> in, const Attrs& attrs) {
   const Dims sizes = shared_leading(in.first(3), in[3], attrs);
-  const Dim queries = last(in[0].sizes, 2);
+  const Dim queries = ops::size_from_end(in[0].sizes, 2);
   TensorType logarithms = rules::with_sizes(in[0], with(sizes, {queries}));
   logarithms.dtype = ops::compute_dtype(in[0].dtype);
-  return {rules::with_sizes(in[0], with(sizes, {queries, last(in[2].sizes, 1)})), logarithms};
+  return {rules::with_sizes(in[0], with(sizes, {queries, ops::size_from_end(in[2].sizes, 1)})), logarithms};
 }
 
 // ---- Over smaller ops ------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ Tensors forward(const Op&, Inputs in, const Attrs& attrs) {
   Dims sizes = result.sizes();
   sizes.back() = 1;
   Tensor logarithms;
-  if (last(in[1].sizes(), 2) == 0) {
+  if (ops::size_from_end(in[1].sizes(), 2) == 0) {
     logarithms = ops::full(sizes, infinity(), wide, in[0].device());
   } else {
     logarithms = ops::logsumexp(seen_scores(scores, attrs), Dims{scores.seen.rank() - 1}, true);
@@ -112,7 +112,7 @@ Tensors backward(const Op&, Inputs in, const Attrs& attrs) {
 
 std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Attrs& attrs) {
   const Dims sizes = shared_leading(in.subspan(1, 3), in[6], attrs);
-  const Dim queries = last(in[1].sizes, 2);
+  const Dim queries = ops::size_from_end(in[1].sizes, 2);
   const auto check = [&](int i, const char* name, const Dims& expected) {
     const TensorType& type = in[static_cast<std::size_t>(i)];
     ops::need_float(type, attrs);
@@ -122,7 +122,7 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
                       to_string(TensorType{type.dtype, type.device, expected}),
                   {i});
   };
-  check(0, "grad", with(sizes, {queries, last(in[3].sizes, 1)}));
+  check(0, "grad", with(sizes, {queries, ops::size_from_end(in[3].sizes, 1)}));
   check(4, "logsumexp", with(sizes, {queries}));
   check(5, "delta", with(sizes, {queries}));
   return {in[1], in[2], in[3]};
@@ -196,9 +196,9 @@ void add_flash_attention_ops(OpTable& table) {
   row.outputs = 2;
   row.traits = kLowPrecision;
   row.products = [](Inputs in) {
-    const std::int64_t widths = last(in[2].sizes(), 1).fixed();
-    const std::int64_t each = last(in[0].sizes(), 1).fixed() + widths;
-    return last(in[1].sizes(), 2).fixed() * each / std::max<std::int64_t>(1, widths);
+    const std::int64_t widths = ops::size_from_end(in[2].sizes(), 1).fixed();
+    const std::int64_t each = ops::size_from_end(in[0].sizes(), 1).fixed() + widths;
+    return ops::size_from_end(in[1].sizes(), 2).fixed() * each / std::max<std::int64_t>(1, widths);
   };
   table.add(std::move(row));
   Op derivative = ops::composite_row(
@@ -215,8 +215,10 @@ void add_flash_attention_ops(OpTable& table) {
   derivative.lowering = lowering::OwnKernel{};
   derivative.outputs = 3;
   derivative.products = [](Inputs in) {
-    const std::int64_t features = last(in[1].sizes(), 1).fixed(), widths = last(in[3].sizes(), 1).fixed();
-    return last(in[2].sizes(), 2).fixed() * (3 * features + 2 * widths) / std::max<std::int64_t>(1, features);
+    const std::int64_t features = ops::size_from_end(in[1].sizes(), 1).fixed(),
+                       widths = ops::size_from_end(in[3].sizes(), 1).fixed();
+    return ops::size_from_end(in[2].sizes(), 2).fixed() * (3 * features + 2 * widths) /
+           std::max<std::int64_t>(1, features);
   };
   table.add(std::move(derivative));
 }

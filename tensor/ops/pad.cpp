@@ -9,6 +9,7 @@
 #include "tensor/onnx/rules.h"
 #include "tensor/ops/pad.h"
 #include "tensor/ops/rules.h"
+#include "tensor/ops/shape.h"
 #include "tensor/ops/view_layout.h"
 
 namespace kiln {
@@ -218,21 +219,6 @@ Tensors diag_body(const Op&, Inputs inputs, const Attrs& attrs) {
   return {embed(inputs[0], {0, 1, diag_infer(std::span(&type, 1), attrs).front().sizes}, offset)};
 }
 
-Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn body, OnnxRule onnx = {}) {
-  return {.signature = Signature::parse(signature),
-          .family = "shape",
-          .documentation = documentation,
-          .example = example,
-          .infer = infer,
-          .decompose = body,
-          .vjp = Rule<VjpFn>::none(kComposite),
-          .jvp = Rule<JvpFn>::none(kComposite),
-          .batch = Rule<BatchFn>::none(kComposite),
-          .onnx = onnx,
-          .complex = ComplexRule::Moves};
-}
-
 }  // namespace
 
 void add_pad_ops(OpTable& table) {
@@ -251,17 +237,17 @@ void add_pad_ops(OpTable& table) {
        .traits = kCheapToRecompute,
        .onnx = onnx_rules::constant_pad,
        .complex = ComplexRule::Moves});
-  table.add(composite_row(
+  table.add(ops::shape_row(
       "pad(x: tensor, pad: ints, mode: str[\"constant\", \"reflect\", \"replicate\", \"circular\"] = "
       "\"constant\", value: number? = none)",
       "A larger copy: pairs of (before, after), the last dimension first. `mode` is \"constant\", "
       "\"reflect\", \"replicate\" or \"circular\".",
       ">>> arange(3).pad([1, 1], mode=\"reflect\").tolist()\n[1, 0, 1, 2, 1]", pad_infer, pad_body));
   table.add(
-      composite_row("diag(x: tensor, diagonal: int = 0)",
-                    "Of a vector the matrix with it on the diagonal; of a matrix a copy of its diagonal.",
-                    ">>> diag(tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]", diag_infer, diag_body));
-  table.add(composite_row(
+      ops::shape_row("diag(x: tensor, diagonal: int = 0)",
+                     "Of a vector the matrix with it on the diagonal; of a matrix a copy of its diagonal.",
+                     ">>> diag(tensor([1, 2])).tolist()\n[[1, 0], [0, 2]]", diag_infer, diag_body));
+  table.add(ops::shape_row(
       "diag_embed(x: tensor, offset: int = 0, dim1: index = -2, dim2: index = -1)",
       "Matrices over `dim1` and `dim2` with the last dimension of `x` on their diagonals.",
       ">>> diag_embed(tensor([[1, 2]])).tolist()\n[[[1, 0], [0, 2]]]", diag_embed_infer, diag_embed_body));

@@ -328,21 +328,6 @@ Tensors repeat_interleave_tensor_body(const Op&, Inputs inputs, const Attrs& att
 
 // ---- Rows ----
 
-Op composite_row(std::string_view signature, std::string_view documentation, std::string_view example,
-                 InferFn infer, BodyFn body, OnnxRule onnx = {}) {
-  return {.signature = Signature::parse(signature),
-          .family = "shape",
-          .documentation = documentation,
-          .example = example,
-          .infer = infer,
-          .decompose = body,
-          .vjp = Rule<VjpFn>::none(kComposite),
-          .jvp = Rule<JvpFn>::none(kComposite),
-          .batch = Rule<BatchFn>::none(kComposite),
-          .onnx = onnx,
-          .complex = ComplexRule::Moves};
-}
-
 void add_copying(OpTable& table) {
   table.add({.signature = Signature::parse("cast(x: tensor, dtype: dtype)"),
              .family = "shape",
@@ -383,16 +368,17 @@ void add_copying(OpTable& table) {
              .onnx = onnx_rules::identity,
              .complex = ComplexRule::Moves});
   table.add(
-      composite_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
-                    "`x` with another dtype or on another device; `x` itself when nothing changes.",
-                    ">>> tensor([1, 2]).to(f32).tolist()\n[1.0, 2.0]", to_infer, to_body, onnx_rules::cast));
-  table.add(composite_row("to.device(x: tensor, device: device, dtype: dtype? = none, *, copy: bool = false)",
-                          "`x` on another device; `x` itself when nothing changes.",
-                          ">>> ones(1).to(cpu).tolist()\n[1.0]", to_infer, to_body, onnx_rules::cast));
-  table.add(composite_row("contiguous(x: tensor)",
-                          "`x` itself when its elements lie in order without gaps, else a copy that does.",
-                          ">>> zeros(2, 3).t().contiguous().stride()\n(2, 1)", rules::infer_same,
-                          contiguous_body, onnx_rules::identity));
+      ops::shape_row("to(x: tensor, dtype: dtype? = none, device: device? = none, *, copy: bool = false)",
+                     "`x` with another dtype or on another device; `x` itself when nothing changes.",
+                     ">>> tensor([1, 2]).to(f32).tolist()\n[1.0, 2.0]", to_infer, to_body, onnx_rules::cast));
+  table.add(
+      ops::shape_row("to.device(x: tensor, device: device, dtype: dtype? = none, *, copy: bool = false)",
+                     "`x` on another device; `x` itself when nothing changes.",
+                     ">>> ones(1).to(cpu).tolist()\n[1.0]", to_infer, to_body, onnx_rules::cast));
+  table.add(ops::shape_row("contiguous(x: tensor)",
+                           "`x` itself when its elements lie in order without gaps, else a copy that does.",
+                           ">>> zeros(2, 3).t().contiguous().stride()\n(2, 1)", rules::infer_same,
+                           contiguous_body, onnx_rules::identity));
 }
 
 void add_joining(OpTable& table) {
@@ -436,33 +422,33 @@ void add_repeating(OpTable& table) {
              .traits = kCheapToRecompute,
              .onnx = onnx_rules::flip,
              .complex = ComplexRule::PartByPart});
-  table.add(composite_row(
+  table.add(ops::shape_row(
       "roll(x: tensor, shifts: dims, dims: dims? = none)",
       "A copy moved along `dims`, what leaves at one end coming in at the other; without dims, the flat "
       "tensor.",
       ">>> arange(4).roll(1).tolist()\n[3, 0, 1, 2]", roll_infer, roll_body));
-  table.add(composite_row(
+  table.add(ops::shape_row(
       "repeat(x: tensor, repeats: ints)",
       "A copy with `x` repeated along every dimension; more counts than dimensions add some in front.",
       ">>> tensor([1, 2]).repeat(2, 2).tolist()\n[[1, 2, 1, 2], [1, 2, 1, 2]]", repeat_infer, repeat_body));
-  table.add(composite_row("tile(x: tensor, dims: ints)",
-                          "A copy with `x` repeated along the last dimensions, as often as `dims` says.",
-                          ">>> tensor([[1, 2]]).tile(2).tolist()\n[[1, 2, 1, 2]]", tile_infer, tile_body));
-  table.add(composite_row(
+  table.add(ops::shape_row("tile(x: tensor, dims: ints)",
+                           "A copy with `x` repeated along the last dimensions, as often as `dims` says.",
+                           ">>> tensor([[1, 2]]).tile(2).tolist()\n[[1, 2, 1, 2]]", tile_infer, tile_body));
+  table.add(ops::shape_row(
       "repeat_interleave(x: tensor, repeats: int, dim: index? = none)",
       "A copy with every index along `dim` (without it, every element of the flat tensor) `repeats` "
       "times in a row.",
       ">>> tensor([1, 2]).repeat_interleave(2).tolist()\n[1, 1, 2, 2]", repeat_interleave_infer,
       repeat_interleave_body));
-  Op by_tensor = composite_row("repeat_interleave.tensor(x: tensor, repeats: tensor, dim: index? = none)",
-                               "Likewise with a count for each index.",
-                               ">>> tensor([5, 6]).repeat_interleave(tensor([1, 2])).tolist()\n[5, 6, 6]",
-                               repeat_interleave_tensor_infer, repeat_interleave_tensor_body);
+  Op by_tensor = ops::shape_row("repeat_interleave.tensor(x: tensor, repeats: tensor, dim: index? = none)",
+                                "Likewise with a count for each index.",
+                                ">>> tensor([5, 6]).repeat_interleave(tensor([1, 2])).tolist()\n[5, 6, 6]",
+                                repeat_interleave_tensor_infer, repeat_interleave_tensor_body);
   by_tensor.traits = kDataDependent;
   by_tensor.onnx = OnnxRule::none(onnx_rules::kNoGraph);
   by_tensor.effects = kMayFail;
   table.add(std::move(by_tensor));
-  Op counts = composite_row(
+  Op counts = ops::shape_row(
       "repeat_interleave.counts(repeats: tensor)",
       "The indices that many times in a row: of what `repeat_interleave` of a tensor would take.",
       ">>> repeat_interleave(tensor([1, 2])).tolist()\n[0, 1, 1]", repeat_counts_infer, nullptr);
@@ -477,6 +463,25 @@ void add_repeating(OpTable& table) {
 }
 
 }  // namespace
+
+namespace ops {
+
+Op shape_row(std::string_view signature, std::string_view documentation, std::string_view example,
+             InferFn infer, BodyFn body, OnnxRule onnx) {
+  return {.signature = Signature::parse(signature),
+          .family = "shape",
+          .documentation = documentation,
+          .example = example,
+          .infer = infer,
+          .decompose = body,
+          .vjp = Rule<VjpFn>::none(kComposite),
+          .jvp = Rule<JvpFn>::none(kComposite),
+          .batch = Rule<BatchFn>::none(kComposite),
+          .onnx = onnx,
+          .complex = ComplexRule::Moves};
+}
+
+}  // namespace ops
 
 Tensor as_no_view(Tensor made) {
   made.impl()->origin = nullptr;

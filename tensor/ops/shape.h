@@ -13,4 +13,12 @@ inline bool is_skipped_by_cat(const Dims& sizes) { return sizes.size() == 1 && s
 // of.
 Tensor as_no_view(Tensor made);
 
+namespace ops {
+
+// A row of the family `shape` whose value and derivatives are those of its body.
+Op shape_row(std::string_view signature, std::string_view documentation, std::string_view example,
+             InferFn infer, BodyFn body, OnnxRule onnx = {});
+
+}  // namespace ops
+
 }  // namespace kiln

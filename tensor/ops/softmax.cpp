@@ -9,12 +9,12 @@
 namespace kiln {
 namespace {
 
-int dim_of(const Attrs& attrs, int rank) {
+int softmax_dim(const Attrs& attrs, int rank) {
   return wrap_dim(attrs.get<std::int64_t>("dim"), rank, attrs.op()->name());
 }
 
 std::vector<TensorType> infer_softmax(std::span<const TensorType> in, const Attrs& attrs) {
-  dim_of(attrs, static_cast<int>(in[0].sizes.size()));
+  softmax_dim(attrs, static_cast<int>(in[0].sizes.size()));
   TensorType type = in[0];
   type.dtype = ops::dtype_or(attrs, type.dtype);
   type.is_number = false;
@@ -28,7 +28,7 @@ struct Shifted {
   Tensor x;  // minus its maximum, in the dtype of computation
 
   Shifted(const Tensor& input, const Attrs& attrs) : dtype(ops::dtype_or(attrs, input.dtype())) {
-    if (input.rank() > 0) dims.push_back(dim_of(attrs, input.rank()));
+    if (input.rank() > 0) dims.push_back(softmax_dim(attrs, input.rank()));
     const Tensor wide = ops::to(ops::to(input, dtype), ops::compute_dtype(dtype));
     x = wide.numel() == 0 ? wide : wide - ops::amax(wide, dims, true);
   }
@@ -58,7 +58,7 @@ Tensors log_softmax_vjp(const VjpArgs& args) { return backward_of("log_softmax_b
 
 Dims dims_of(const Tensor& x, const Attrs& attrs) {
   if (x.rank() == 0) return {};
-  return {dim_of(attrs, x.rank())};
+  return {softmax_dim(attrs, x.rank())};
 }
 
 Tensors softmax_jvp(const JvpArgs& args) {
@@ -84,7 +84,7 @@ std::vector<TensorType> infer_backward(std::span<const TensorType> in, const Att
         {0, 1}, "give both the same shape and dtype");
   }
   ops::need_float(in[0], attrs);
-  dim_of(attrs, static_cast<int>(in[0].sizes.size()));
+  softmax_dim(attrs, static_cast<int>(in[0].sizes.size()));
   return {in[0]};
 }
 

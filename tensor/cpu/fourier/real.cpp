@@ -11,11 +11,11 @@
 namespace kiln::cpu {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;  // numbers
+constexpr std::int64_t kNumbersPerPiece = 32768;  // numbers
 
 template <class T>
 void each_line(const RealLines<T>& lines, RangeFn f) {
-  parallel_for(lines.count, std::max<std::int64_t>(1, kGrain / lines.n), f);
+  parallel_for(lines.count, std::max<std::int64_t>(1, kNumbersPerPiece / lines.n), f);
 }
 
 // ---- Of even length: a line of n real numbers is one of n / 2 pairs, (x_0, x_1), … ------------------------
@@ -56,7 +56,7 @@ class Even {
 // So many lines at a time that the threads have work and memory stays small.
 template <class T, class F>
 void in_batches(const RealLines<T>& lines, const F& f) {
-  const std::int64_t most = std::max<std::int64_t>(kFourierColumns<T>, 8 * kGrain / lines.n);
+  const std::int64_t most = std::max<std::int64_t>(kFourierColumns<T>, 8 * kNumbersPerPiece / lines.n);
   const std::int64_t batch = std::min(lines.count, most);
   const Scratch<T> whole(2 * lines.n * batch);
   for (std::int64_t first = 0; first < lines.count; first += batch)
