@@ -23,25 +23,25 @@ namespace {
 using interp::Tag;
 using interp::Value;
 
-struct Result {
+struct TypeResult {
   std::string_view name;
   std::string_view type;
 };
 // What host functions and methods give, whatever their arguments.
-constexpr std::array<Result, 28> kHostResults{{{"len", "int"},          {"str", "str"},
-                                               {"repr", "str"},         {"int", "int"},
-                                               {"float", "float"},      {"bool", "bool"},
-                                               {"list", "list"},        {"tuple", "tuple"},
-                                               {"dict", "dict"},        {"range", "range"},
-                                               {"sorted", "list"},      {"print", "none"},
-                                               {"isinstance", "bool"},  {"time", "float"},
-                                               {"exists", "bool"},      {"listdir", "list"},
-                                               {"numel", "int"},        {"dim", "int"},
-                                               {"tolist", "list"},      {"stride", "tuple"},
-                                               {"is_view", "bool"},     {"is_contiguous", "bool"},
-                                               {"element_size", "int"}, {"equal", "bool"},
-                                               {"allclose", "bool"},    {"shares_storage", "bool"},
-                                               {"input", "str"},        {"storage_id", "int"}}};
+constexpr std::array<TypeResult, 28> kHostResults{{{"len", "int"},          {"str", "str"},
+                                                   {"repr", "str"},         {"int", "int"},
+                                                   {"float", "float"},      {"bool", "bool"},
+                                                   {"list", "list"},        {"tuple", "tuple"},
+                                                   {"dict", "dict"},        {"range", "range"},
+                                                   {"sorted", "list"},      {"print", "none"},
+                                                   {"isinstance", "bool"},  {"time", "float"},
+                                                   {"exists", "bool"},      {"listdir", "list"},
+                                                   {"numel", "int"},        {"dim", "int"},
+                                                   {"tolist", "list"},      {"stride", "tuple"},
+                                                   {"is_view", "bool"},     {"is_contiguous", "bool"},
+                                                   {"element_size", "int"}, {"equal", "bool"},
+                                                   {"allclose", "bool"},    {"shares_storage", "bool"},
+                                                   {"input", "str"},        {"storage_id", "int"}}};
 
 // The name of the op that an operator is on tensors; empty when there is none.
 template <class E>
@@ -278,7 +278,7 @@ class Typer {
 
   // A function by its name, with the receiver of a method first.
   KnownType call_named(std::string_view name, std::vector<KnownArgument> arguments) {
-    for (const Result& result : kHostResults) {
+    for (const TypeResult& result : kHostResults) {
       if (result.name == name) return KnownType::named(std::string(result.type));
     }
     if (interp::is_op(name)) return apply(name, std::move(arguments));
@@ -293,7 +293,7 @@ class Typer {
     if (callee.is(Tag::Native)) {
       const std::string& name = callee.as<interp::Native>().name;
       if (name == "tensor") return construct(name, arguments);
-      for (const Result& result : kHostResults) {
+      for (const TypeResult& result : kHostResults) {
         if (result.name == name) return KnownType::named(std::string(result.type));
       }
       if (interp::is_op(name)) return apply(name, std::move(arguments));

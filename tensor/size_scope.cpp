@@ -35,7 +35,7 @@ Bound times(Bound a, Bound b) {
   return {false, product};
 }
 
-struct Range {
+struct SizeRange {
   Bound low, high;
 };
 
@@ -51,7 +51,7 @@ class SizeBounds {
     for (const SizeTerm& term : terms_of(size)) {
       Dim product = term.coefficient;
       for (const SizeAtom* factor : term.factors) {
-        const Range range = range_of(*factor);
+        const SizeRange range = range_of(*factor);
         const Dim atom = as_size(*factor);
         product *= range.low.infinite ? atom : atom + Dim(range.low.value);
       }
@@ -63,7 +63,7 @@ class SizeBounds {
     return total;
   }
 
-  Range range(Dim size) const {
+  SizeRange range(Dim size) const {
     const Bound low = least(size);
     const Bound high = least(-size);
     return {low, high.infinite ? kUnknown : Bound{false, -high.value}};
@@ -100,7 +100,7 @@ class SizeBounds {
   Bound least_of(const SizeTerm& term) const {
     Bound product{false, term.coefficient};
     for (const SizeAtom* factor : term.factors) {
-      const Range range = range_of(*factor);
+      const SizeRange range = range_of(*factor);
       if (range.low.infinite) return kUnknown;
       if (term.coefficient > 0) return {false, 0};
       product = times(product, range.high.infinite ? kUnknown : plus(range.high, {false, -range.low.value}));
@@ -108,21 +108,21 @@ class SizeBounds {
     return product;
   }
 
-  Range range_of(const SizeAtom& atom) const {
+  SizeRange range_of(const SizeAtom& atom) const {
     if (const auto found = ranges_.find(&atom); found != ranges_.end()) return found->second;
-    const Range range = find_range(atom);
+    const SizeRange range = find_range(atom);
     ranges_.emplace(&atom, range);
     return range;
   }
 
-  Range find_range(const SizeAtom& atom) const {
+  SizeRange find_range(const SizeAtom& atom) const {
     if (atom.kind == SizeAtom::Kind::Symbol) {
       const auto found = lowest_.find(atom.text);
       const bool any = found == lowest_.end() || found->second == SizeScope::kAnyInt;
       return {any ? kUnknown : Bound{false, found->second}, kUnknown};
     }
-    const Range a = range(atom.a);
-    const Range b = range(atom.b);
+    const SizeRange a = range(atom.a);
+    const SizeRange b = range(atom.b);
     const bool divides = !b.low.infinite && b.low.value > 0;
     const bool counts = !a.low.infinite && a.low.value >= 0;
     switch (atom.kind) {
@@ -131,9 +131,9 @@ class SizeBounds {
           return {a.low.infinite ? kUnknown : Bound{false, floor_div_ints(a.low.value, b.low.value)},
                   a.high.infinite ? kUnknown : Bound{false, floor_div_ints(a.high.value, b.low.value)}};
         }
-        return divides && counts ? Range{{false, 0}, a.high} : Range{kUnknown, kUnknown};
+        return divides && counts ? SizeRange{{false, 0}, a.high} : SizeRange{kUnknown, kUnknown};
       case SizeAtom::Kind::Mod:
-        return divides ? Range{{false, 0}, plus(b.high, {false, -1})} : Range{kUnknown, kUnknown};
+        return divides ? SizeRange{{false, 0}, plus(b.high, {false, -1})} : SizeRange{kUnknown, kUnknown};
       case SizeAtom::Kind::Min:
         return {
             a.low.infinite || b.low.infinite ? kUnknown : Bound{false, std::min(a.low.value, b.low.value)},
@@ -150,7 +150,7 @@ class SizeBounds {
   }
 
   const SymbolValues& lowest_;
-  mutable std::unordered_map<const SizeAtom*, Range> ranges_;
+  mutable std::unordered_map<const SizeAtom*, SizeRange> ranges_;
 };
 
 constexpr int kReplacements = 4;

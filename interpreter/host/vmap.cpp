@@ -23,7 +23,7 @@ using levels::BatchLevel;
 using levels::Randomness;
 using Args = std::span<Value>;
 
-struct Options {
+struct VmapOptions {
   Value in_dims, out_dims;
   Randomness randomness;
   std::optional<Dim> chunk_size;
@@ -61,9 +61,9 @@ struct Batch {
 };
 
 // Takes the leaves of the arguments one after the other.
-class Collector {
+class ResultCollector {
  public:
-  explicit Collector(const Options& options, const Value& arguments) : arguments_(arguments) {
+  explicit ResultCollector(const VmapOptions& options, const Value& arguments) : arguments_(arguments) {
     const auto* dims = items_of(options.in_dims);
     const std::size_t count = arguments.as<Tuple>().items.size();
     if (dims && dims->size() != count) {
@@ -132,7 +132,7 @@ Value part(const Batch& batch, Dim start, Dim size) {
 // Runs f on a batch, the examples from `start` on of the whole: outputs with the batch as dimension 0 where
 // `out_dims` has a place for it.
 Value run(Interpreter& interpreter, const Value& f, const Call& call, const Value& arguments,
-          const Batch& batch, Dim start, Dim size, const Options& options) {
+          const Batch& batch, Dim start, Dim size, const VmapOptions& options) {
   BatchLevel level(size, options.randomness, start, batch.size);
   std::size_t next = 0;
   const Value examples = map_leaves(arguments, [&](const Value& leaf, const std::string&) {
@@ -173,9 +173,9 @@ Value assemble(const std::vector<Value>& chunks, const Value& out_dims) {
   });
 }
 
-Value run_batched(Interpreter& interpreter, const Value& f, const Options& options, const Call& call) {
+Value run_batched(Interpreter& interpreter, const Value& f, const VmapOptions& options, const Call& call) {
   const Value arguments = tuple_value(call.positional);
-  const Batch batch = Collector(options, arguments).collect();
+  const Batch batch = ResultCollector(options, arguments).collect();
   if (!options.chunk_size || *options.chunk_size >= batch.size) {
     return assemble({run(interpreter, f, call, batch.arguments, batch, 0, batch.size, options)},
                     options.out_dims);
@@ -200,14 +200,14 @@ Randomness randomness_argument(const Value& value) {
 }
 
 Value vmap(Interpreter&, Args a) {
-  Options options{a[1], a[2], randomness_argument(a[3]), std::nullopt};
+  VmapOptions options{a[1], a[2], randomness_argument(a[3]), std::nullopt};
   if (!a[4].is_none()) {
     options.chunk_size = int_argument(a[4], "chunk_size");
     if (*options.chunk_size < 1)
       raise("ValueError", fmt::format("vmap: chunk_size must be at least 1, it is {}", *options.chunk_size));
   }
   return transformed("vmap", a[0],
-                     holding([](const Value& f, const Options& held, Interpreter& interpreter,
+                     holding([](const Value& f, const VmapOptions& held, Interpreter& interpreter,
                                 const Call& call) { return run_batched(interpreter, f, held, call); },
                              a[0], options));
 }

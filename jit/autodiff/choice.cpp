@@ -207,9 +207,9 @@ namespace {
 // A flow network in which each value is an edge whose capacity is its bytes: a cut edge is a saved value.
 // Values that are not recomputed connect to the source, values that the derivative reads to the sink, both
 // without limit.
-class Cut {
+class SavedCut {
  public:
-  Cut(const JointFacts& facts, const std::set<int>& lifted)
+  SavedCut(const JointFacts& facts, const std::set<int>& lifted)
       : facts_(facts), lifted_(lifted), network_(2 * static_cast<int>(facts.graph.values.size()) + 2) {
     for (ValueId id = 0; id < static_cast<ValueId>(facts.graph.values.size()); ++id) {
       if (facts.wanted[as_index(id)] && !facts.of_gradient[as_index(id)]) add(id);
@@ -338,13 +338,13 @@ int cheapest_to_lift(const JointFacts& facts, const Choice& choice) {
 
 Choice choose_cut(const JointFacts& facts, double memory_budget) {
   Choice choice;
-  choice.saved = Cut(facts, choice.lifted).run();
+  choice.saved = SavedCut(facts, choice.lifted).run();
   const double allowed = memory_budget * static_cast<double>(bytes_of(facts, choice.saved));
   while (memory_budget < 1 && static_cast<double>(bytes_of(facts, choice.saved)) > allowed) {
     const int next = cheapest_to_lift(facts, choice);
     if (next < 0) break;
     choice.lifted.insert(next);
-    choice.saved = Cut(facts, choice.lifted).run();
+    choice.saved = SavedCut(facts, choice.lifted).run();
   }
   return choice;
 }

@@ -15,10 +15,10 @@ std::vector<ValueId> tensors_given(const FlowWay& way, ExitId exit, const std::v
   return tensors;
 }
 
-class Backwards {
+class FlowBackwards {
  public:
-  Backwards(const FlowWay& way, ExitId exit, const std::vector<FlowOutput>& outputs,
-            const std::vector<bool>& given)
+  FlowBackwards(const FlowWay& way, ExitId exit, const std::vector<FlowOutput>& outputs,
+                const std::vector<bool>& given)
       : way_(way),
         exit_(exit),
         reach_(way.flow, way.activity, way.moves, exit, tensors_given(way, exit, outputs, given)),
@@ -142,7 +142,7 @@ class Backwards {
 std::optional<FlowBackward> backwards(const FlowWay& way, ExitId exit, const std::vector<FlowOutput>& outputs,
                                       const std::vector<bool>& given) {
   try {
-    return Backwards(way, exit, outputs, given).make();
+    return FlowBackwards(way, exit, outputs, given).make();
   } catch (const UnknownReach&) {
     return std::nullopt;
   }

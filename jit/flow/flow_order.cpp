@@ -4,6 +4,7 @@
 #include <set>
 
 #include "jit/flow/flow_outputs.h"
+#include "jit/flow/flow_reach.h"
 
 namespace kiln::jit {
 namespace {

@@ -13,9 +13,9 @@ namespace kiln::jit {
 namespace {
 
 // Which tensors require gradients where the flow is left, on the ways that lead there.
-class Requiring {
+class RequiringGradients {
  public:
-  Requiring(const FlowGraph& flow, const FlowActivity& activity, const std::vector<bool>& wanted)
+  RequiringGradients(const FlowGraph& flow, const FlowActivity& activity, const std::vector<bool>& wanted)
       : flow_(flow), activity_(activity), before_(flow.blocks.size()), behind_(flow.blocks.size()) {
     before_[0] = State(flow.values.size(), Reach::Never);
     for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -316,7 +316,7 @@ class OutputFinder {
   const FlowGraph& flow_;
   const FlowActivity& activity_;
   const FlowMoves& moves_;
-  Requiring requiring_;
+  RequiringGradients requiring_;
   Shown shown_;
   FlowOutputs made_;
 };

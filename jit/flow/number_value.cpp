@@ -9,41 +9,41 @@ namespace kiln::jit {
 namespace {
 
 using Int = std::int64_t;
-using Result = std::optional<FlowNumber>;
+using NumberResult = std::optional<FlowNumber>;
 
 // ---- Ints ----
 
-Result checked_add(Int a, Int b) {
+NumberResult checked_add(Int a, Int b) {
   Int result = 0;
   if (__builtin_add_overflow(a, b, &result)) return {};
   return result;
 }
-Result checked_sub(Int a, Int b) {
+NumberResult checked_sub(Int a, Int b) {
   Int result = 0;
   if (__builtin_sub_overflow(a, b, &result)) return {};
   return result;
 }
-Result checked_mul(Int a, Int b) {
+NumberResult checked_mul(Int a, Int b) {
   Int result = 0;
   if (__builtin_mul_overflow(a, b, &result)) return {};
   return result;
 }
-Result quotient(Int a, Int b) {
+NumberResult quotient(Int a, Int b) {
   if (b == 0) return {};
   // Wide enough to hold both exactly.
   return static_cast<double>(static_cast<long double>(a) / static_cast<long double>(b));
 }
-Result floor_quotient(Int a, Int b) {
+NumberResult floor_quotient(Int a, Int b) {
   if (b == 0 || (b == -1 && a == std::numeric_limits<Int>::min())) return {};
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
-Result floor_rest(Int a, Int b) {
+NumberResult floor_rest(Int a, Int b) {
   if (b == 0) return {};
   if (b == -1) return Int{0};
   const Int rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-Result power(Int base, Int exponent) {
+NumberResult power(Int base, Int exponent) {
   if (exponent < 0) return {};  // a float, or an error
   Int result = 1;
   for (Int rest = exponent; rest > 0; rest >>= 1) {
@@ -52,7 +52,7 @@ Result power(Int base, Int exponent) {
   }
   return result;
 }
-Result shifted_left(Int a, Int b) {
+NumberResult shifted_left(Int a, Int b) {
   if (b < 0) return {};
   if (a == 0) return Int{0};
   if (b > 63) return {};
@@ -60,18 +60,18 @@ Result shifted_left(Int a, Int b) {
   if (shifted >> b != a) return {};
   return shifted;
 }
-Result shifted_right(Int a, Int b) {
+NumberResult shifted_right(Int a, Int b) {
   if (b < 0) return {};
   return a >> std::min<Int>(b, 63);
 }
-Result place(Int index, Int size) {
+NumberResult place(Int index, Int size) {
   const Int at = index < 0 ? index + size : index;
   if (at < 0 || at >= size) return {};
   return at;
 }
 Int slice_bound(Int index, Int size) { return std::clamp(index < 0 ? index + size : index, Int{0}, size); }
 
-Result of_ints(NumberOp op, Int a, Int b) {
+NumberResult of_ints(NumberOp op, Int a, Int b) {
   switch (op) {
     case NumberOp::Add:
       return checked_add(a, b);
@@ -116,7 +116,7 @@ Result of_ints(NumberOp op, Int a, Int b) {
 
 // ---- Floats ----
 
-Result quotient(double a, double b) {
+NumberResult quotient(double a, double b) {
   if (b == 0) return {};
   return a / b;
 }
@@ -126,21 +126,21 @@ double rest_of(double a, double b) {
   return (rest < 0) != (b < 0) ? rest + b : rest;
 }
 // The remainder is exact, so the quotient is a whole number but for rounding (as CPython computes it).
-Result floor_quotient(double a, double b) {
+NumberResult floor_quotient(double a, double b) {
   if (b == 0) return {};
   const double quotient = (a - rest_of(a, b)) / b;
   return std::floor(quotient) + (quotient - std::floor(quotient) > 0.5 ? 1 : 0);
 }
-Result power(double a, double b) {
+NumberResult power(double a, double b) {
   if (a == 0 && b < 0) return {};
   return std::pow(a, b);
 }
-Result toward_zero(double a) {
+NumberResult toward_zero(double a) {
   if (!(a >= -0x1p63 && a < 0x1p63)) return {};
   return static_cast<Int>(a);
 }
 
-Result of_floats(NumberOp op, double a, double b) {
+NumberResult of_floats(NumberOp op, double a, double b) {
   switch (op) {
     case NumberOp::Add:
       return a + b;
@@ -170,7 +170,7 @@ Result of_floats(NumberOp op, double a, double b) {
 
 // ---- Bools, and what is of any kind ----
 
-Result of_bools(NumberOp op, bool a, bool b) {
+NumberResult of_bools(NumberOp op, bool a, bool b) {
   switch (op) {
     case NumberOp::And:
       return a && b;
@@ -191,7 +191,7 @@ Result of_bools(NumberOp op, bool a, bool b) {
 
 // Of two numbers of one kind the first, unless the other one is less, or greater.
 template <class T>
-Result compared(NumberOp op, T a, T b, bool& found) {
+NumberResult compared(NumberOp op, T a, T b, bool& found) {
   found = true;
   switch (op) {
     case NumberOp::Minimum:
@@ -215,9 +215,9 @@ Result compared(NumberOp op, T a, T b, bool& found) {
 }
 
 template <class T>
-Result of_kind(NumberOp op, T a, T b) {
+NumberResult of_kind(NumberOp op, T a, T b) {
   bool found = false;
-  const Result result = compared(op, a, b, found);
+  const NumberResult result = compared(op, a, b, found);
   if (found) return result;
   if constexpr (std::is_same_v<T, bool>) return of_bools(op, a, b);
   if constexpr (std::is_same_v<T, Int>) return of_ints(op, a, b);

@@ -15,7 +15,7 @@
 namespace kiln::jit {
 namespace {
 
-struct Fault {
+struct GraphFault {
   std::string text;
   int node = -1;  // -1: of the graph as a whole
 };
@@ -37,7 +37,7 @@ class Checker {
   }
 
  private:
-  [[noreturn]] void fail(std::string text) const { throw Fault{std::move(text), node_}; }
+  [[noreturn]] void fail(std::string text) const { throw GraphFault{std::move(text), node_}; }
   const Type& type(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)].type; }
 
   void header() {
@@ -207,11 +207,11 @@ std::string neighbourhood(const Graph& graph, int at) {
   return place.empty() ? text : text + "from " + place + "\n";
 }
 
-std::optional<Fault> first_fault(const Graph& graph) {
+std::optional<GraphFault> first_fault(const Graph& graph) {
   try {
     Checker(graph).run();
     return std::nullopt;
-  } catch (Fault& fault) {
+  } catch (GraphFault& fault) {
     return std::move(fault);
   }
 }

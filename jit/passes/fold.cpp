@@ -5,6 +5,7 @@
 #include "jit/graph/escape_analysis.h"
 #include "jit/graph/evaluate.h"
 #include "jit/graph/rewrite.h"
+#include "jit/graph/trace.h"
 #include "jit/passes/passes.h"
 #include "jit/shape_rules.h"
 #include "tensor/autograd.h"
@@ -17,19 +18,6 @@ namespace kiln::jit {
 namespace {
 
 constexpr std::int64_t kMostElements = 1024;
-
-// Ops run here as on plain tensors, whatever transform is under way where the graph is compiled.
-class NoLevels {
- public:
-  NoLevels() : before_(std::exchange(levels::top, nullptr)), no_grad_(false) {}
-  ~NoLevels() { levels::top = before_; }
-  NoLevels(const NoLevels&) = delete;
-  NoLevels& operator=(const NoLevels&) = delete;
-
- private:
-  levels::Level* before_;
-  GradMode no_grad_;
-};
 
 bool is_small(const Type& type) {
   std::int64_t elements = 1;
@@ -73,7 +61,8 @@ class Folder {
   explicit Folder(Graph graph) : graph_(std::move(graph)), known_(graph_.values.size()) {}
 
   Graph run() {
-    const NoLevels plain;
+    const NoLevels no_levels;
+    const GradMode no_grad(false);
     std::vector<Tensors> folded(graph_.nodes.size());
     bool any = false;
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {

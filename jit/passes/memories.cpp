@@ -170,9 +170,9 @@ class Clusters {
 
 // ---- Bases ----
 
-class Grouping {
+class MemoryGroups {
  public:
-  Grouping(const Graph& graph, const Memories& memories) : graph_(graph), memories_(memories) {}
+  MemoryGroups(const Graph& graph, const Memories& memories) : graph_(graph), memories_(memories) {}
 
   // Of the inputs of one storage.
   void add(const std::vector<int>& inputs) {
@@ -283,7 +283,7 @@ std::vector<BaseGroup> base_groups(const Graph& graph, const Memories& memories)
     const Input& input = graph.inputs[static_cast<std::size_t>(i)];
     by_storage[input.storage ? *input.storage : alone--].push_back(i);
   }
-  Grouping grouping(graph, memories);
+  MemoryGroups grouping(graph, memories);
   for (const auto& [storage, inputs] : by_storage) grouping.add(inputs);
   std::sort(grouping.groups.begin(), grouping.groups.end(),
             [](const BaseGroup& a, const BaseGroup& b) { return a.inputs[0] < b.inputs[0]; });

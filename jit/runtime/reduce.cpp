@@ -32,9 +32,10 @@ Graph without_effects(Graph graph) {
 }
 
 // A graph that computes one value from others, which become its inputs.
-class Cut {
+class ProducingGraph {
  public:
-  Cut(const Graph& graph, ValueId result, const std::set<ValueId>& given) : graph_(graph), given_(given) {
+  ProducingGraph(const Graph& graph, ValueId result, const std::set<ValueId>& given)
+      : graph_(graph), given_(given) {
     const std::vector<int> producers = graph.producers();
     const auto place = [&](ValueId id) {
       return given.contains(id) ? -1 : producers[static_cast<std::size_t>(id)];
@@ -142,7 +143,7 @@ class Reducer {
 
   bool try_cut(ValueId result, const std::set<ValueId>& given) {
     if (++attempts_ > kMostAttempts) return false;
-    Cut cut(graph_, result, given);
+    ProducingGraph cut(graph_, result, given);
     GraphCall call;
     for (const ValueId id : cut.inputs()) {
       call.arguments.push_back(values_[static_cast<std::size_t>(id)]);

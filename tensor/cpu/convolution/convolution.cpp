@@ -84,11 +84,11 @@ void scatter_columns(const ConvShape& shape, const T* columns, T* image) {
 }
 
 template <class T>
-struct Matrices {
+struct ImageMatrices {
   const ConvShape& shape;
   std::int64_t depth, plane, image_size, result_size, weight_size;  // of one group
 
-  explicit Matrices(const ConvShape& s)
+  explicit ImageMatrices(const ConvShape& s)
       : shape(s),
         depth(s.in_channels * s.taps()),
         plane(s.out_plane()),
@@ -238,7 +238,7 @@ void convolve(const ConvShape& shape, const Tensor& x, const Tensor& weight, con
   visit(dtype, [&]<class T>() {
     const T* add = bias ? bias.data<T>() : nullptr;
     if (is_trivial(shape)) return fill_planes(shape, add, y.writable<T>());
-    Matrices<T>(shape).forward(x.data<T>(), weight.data<T>(), add, y.writable<T>());
+    ImageMatrices<T>(shape).forward(x.data<T>(), weight.data<T>(), add, y.writable<T>());
   });
   hand_out(y, pieces);
 }
@@ -259,7 +259,8 @@ void convolve_input(const ConvShape& shape, const Tensor& y, const Tensor& weigh
     convolve_input(shape, wide(y), wide(weight), result);
     return copy(x, result);
   }
-  visit(dtype, [&]<class T>() { Matrices<T>(shape).input(y.data<T>(), weight.data<T>(), x.writable<T>()); });
+  visit(dtype,
+        [&]<class T>() { ImageMatrices<T>(shape).input(y.data<T>(), weight.data<T>(), x.writable<T>()); });
   hand_out(x, pieces);
 }
 
@@ -278,7 +279,7 @@ void convolve_weight(const ConvShape& shape, const Tensor& x, const Tensor& y, c
     return copy(weight, result);
   }
   visit(dtype,
-        [&]<class T>() { Matrices<T>(shape).weights(x.data<T>(), y.data<T>(), weight.writable<T>()); });
+        [&]<class T>() { ImageMatrices<T>(shape).weights(x.data<T>(), y.data<T>(), weight.writable<T>()); });
 }
 
 }  // namespace kiln::cpu

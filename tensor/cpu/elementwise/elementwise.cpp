@@ -44,10 +44,10 @@ Access access_of(const Space& space, int index, bool same_type) {
 }
 
 // One run over one space: what all threads share.
-class Run {
+class ElementwiseRun {
  public:
-  Run(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
-      const Tensor& output)
+  ElementwiseRun(const ElementwiseJob& job, const ElementForm& form, std::span<const Operand> operands,
+                 const Tensor& output)
       : job_(job), form_(form), operands_(operands), space_(output.layout()), table_(convert_table()) {
     static const Layout kScalar{};
     for (const Operand& operand : operands) space_.add(operand.tensor ? operand.tensor->layout() : kScalar);
@@ -352,7 +352,7 @@ unsigned run_laid_out(const ElementwiseJob& job, const ElementForm& form, std::s
     copies[i] = contiguous_copy(*operands[i].tensor, operands[i].tensor->dtype());
     aligned[i].tensor = &copies[i];
   }
-  return Run(job, form, {aligned, operands.size()}, output)();
+  return ElementwiseRun(job, form, {aligned, operands.size()}, output)();
 }
 
 }  // namespace
@@ -368,7 +368,7 @@ unsigned run_elementwise(const ElementwiseJob& job, std::span<const Operand> ope
   if (output.numel() == 0) return 0;
   const ElementForm form = choose_form(job, operands, output);
   if (is_plain(job, form, operands, output)) return run_plain(job, form, operands, output);
-  Run run(job, form, operands, output);
+  ElementwiseRun run(job, form, operands, output);
   return run.has_crossing() ? run_laid_out(job, form, operands, output) : run();
 }
 

@@ -12,12 +12,12 @@ namespace {
 
 // The tensors of a job: dense, in the dtype of computation, and alive while it runs.
 template <class T>
-struct Rows {
+struct GroupRows {
   GroupNormJob<T> job;
   Tensor x, weight, out;
   std::int64_t rows;
 
-  Rows(const Tensor& output, const Tensor& input, const Tensor& factors, const Attrs& attrs)
+  GroupRows(const Tensor& output, const Tensor& input, const Tensor& factors, const Attrs& attrs)
       : x(dense(input, ops::compute_dtype(input.dtype()))),
         weight(per_channel_numbers(factors, input)),
         out(computed_in(output, x.dtype())) {
@@ -45,8 +45,8 @@ struct Rows {
 
 template <class T>
 void group_norm(Inputs in, Outputs outputs, const Attrs& attrs) {
-  Rows<T> rows(outputs[0], in[0], in[1], attrs);
-  const Tensor bias = Rows<T>::per_channel_numbers(in[2], in[0]);
+  GroupRows<T> rows(outputs[0], in[0], in[1], attrs);
+  const Tensor bias = GroupRows<T>::per_channel_numbers(in[2], in[0]);
   if (bias) rows.job.bias = bias.data<T>();
   rows.run(channel_kernels<T>().group_norm);
   finish(outputs[0], rows.out);
@@ -54,7 +54,7 @@ void group_norm(Inputs in, Outputs outputs, const Attrs& attrs) {
 
 template <class T>
 void group_norm_backward(Inputs in, Outputs outputs, const Attrs& attrs) {
-  Rows<T> rows(outputs[0], in[1], in[2], attrs);
+  GroupRows<T> rows(outputs[0], in[1], in[2], attrs);
   const DType wide = rows.x.dtype();
   const Tensor gradient = dense(in[0], wide);
   const IntDims sizes{rows.x.size(0), rows.x.size(1)};
