@@ -38,7 +38,7 @@ bool shares_written(const std::vector<Tensor>& operands, const std::vector<std::
   });
 }
 
-Tensor number_operand(const Value& v) {
+Tensor number_tensor(const Value& v) {
   if (v.is(Tag::Int)) return Tensor::number(v.as_int());
   if (v.is(Tag::Float)) return Tensor::number(v.as_float());
   return Tensor::number(v.as_bool());
@@ -169,7 +169,7 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
     const Value& v = *value_of(flow, each, frame, found);
     if (each.kind == Input::Kind::Left) expect_as_often(frame, loop, v.as_int());
-    operands.push_back(v.is(Tag::Tensor) ? levels::innermost(v.tensor()) : number_operand(v));
+    operands.push_back(v.is(Tag::Tensor) ? levels::innermost(v.tensor()) : number_tensor(v));
   }
   return operands;
 }
@@ -331,7 +331,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
       operands.push_back(levels::innermost(found.value->tensor()));
     } else {
       const bool varies = found.number >= 0 && exprs_[found.number].kind != Expr::Kind::Constant;
-      operands.push_back(varies ? input_of(found.number, *found.value) : number_operand(*found.value));
+      operands.push_back(varies ? input_of(found.number, *found.value) : number_tensor(*found.value));
     }
   }
   for (const Guard& each : flow.guards) observer.expect(flow.sources, each);

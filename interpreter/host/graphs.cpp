@@ -93,7 +93,7 @@ Value attrs_value(const jit::Node& node, const SymbolValues& hints) {
     return attrs;
   }
   std::size_t index = 0;
-  for (const Parameter& parameter : node.op->signature.parameters) {
+  for (const kiln::Parameter& parameter : node.op->signature.parameters) {
     if (parameter.kind <= ArgKind::OptionalTensorList) continue;
     attrs.as<Dict>().set(Value(parameter.name), attr_value(node.attrs[index++], hints));
   }

@@ -30,7 +30,7 @@ constexpr std::size_t kFewestOthers = 1000;      // and in all
 
 // Young ones have been through no search, those of the middle through one: what a program just happened to
 // hold then is released by the next search, and not kept for long among the old.
-constinit Ring young, middle, old;
+constinit Ring young, middle, aged;
 std::size_t old_count = 0;
 std::size_t old_at_full = 0;
 std::size_t tensor_bytes = 0;  // after the last search
@@ -308,7 +308,7 @@ std::size_t Collector::collect(bool all) {
   search.gather(young);
   const std::size_t young_count = search.containers();
   search.gather(middle);
-  if (all) search.gather(old);
+  if (all) search.gather(aged);
   search.gather_linked();
   // A search of young ones must not go through a tape of a million nodes each time.
   search.subtract_inside(all ? std::numeric_limits<std::size_t>::max()
@@ -319,7 +319,7 @@ std::size_t Collector::collect(bool all) {
   for (std::size_t i = young_count; i < search.containers(); ++i) survivors += search.is_reached(i) ? 1 : 0;
   old_count = all ? survivors : old_count + survivors;
   if (all) old_at_full = survivors;
-  move_all(middle, old);
+  move_all(middle, aged);
   move_all(young, middle);
   made_ = 0;
   is_freeing_ = true;

@@ -229,7 +229,7 @@ void SignatureCheck::result(const Value& value) {
     const Value& v = slot.is(Tag::Cell) ? slot.as<Cell>().value : slot;
     if (v.is(Tag::Int)) names_[size.name] = {v.as_int(), "the call"};
   }
-  const std::string name = code_.name.empty() ? "the function" : quoted(code_.name);
+  const std::string name = code_.name.empty() ? "the function" : interp::quoted(code_.name);
   check({"the result of " + name, "the result", *code_.function->returns, -1}, value);
 }
 

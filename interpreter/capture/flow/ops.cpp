@@ -12,8 +12,6 @@
 
 namespace kiln::interp::capture {
 
-using Kind = FlowItem::Kind;
-
 // Which ints among the arguments of an op follow the flow, by their places.
 class NumbersByPlace final : public FollowedNumbers {
  public:
@@ -49,16 +47,16 @@ class NumbersByPlace final : public FollowedNumbers {
 Value FlowReader::stand_in(const FlowItem& item) {
   const FlowItem x = forced(item);
   switch (x.kind) {
-    case Kind::Known:
+    case FlowItem::Kind::Known:
       inputs_.expect_same(x);
       return x.known;
-    case Kind::Tensor:
+    case FlowItem::Kind::Tensor:
       return x.tensor;
-    case Kind::Number:
+    case FlowItem::Kind::Number:
       if (x.is_literal()) return x.literal();
       return x.is_int() ? Value(notes_.hint_of(x)) : Value(notes_.number_tensor(x));
-    case Kind::Tuple:
-    case Kind::List: {
+    case FlowItem::Kind::Tuple:
+    case FlowItem::Kind::List: {
       std::vector<Value> items;
       for (const FlowItem& part : x.parts) items.push_back(stand_in(part));
       return make<Tuple>(std::move(items));
@@ -98,7 +96,7 @@ FlowItem FlowReader::result_of(const Value& value) {
   if (!value.is(Tag::Tuple)) throw Unsupported{"an op that gives " + describe(value)};
   std::vector<FlowItem> parts;
   for (const Value& each : value.as<Tuple>().items) parts.push_back(result_of(each));
-  return FlowItem::group(Kind::Tuple, std::move(parts));
+  return FlowItem::group(FlowItem::Kind::Tuple, std::move(parts));
 }
 
 namespace {
