@@ -11,8 +11,8 @@ namespace kiln::repl {
 namespace {
 
 const Session* watched = nullptr;
-std::array<char, 4096> path{};
-std::size_t path_size = 0;
+std::array<char, 4096> report_path{};
+std::size_t report_path_size = 0;
 
 void put(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -29,7 +29,7 @@ void on_fatal_signal(int signal) {
   standard.sa_handler = SIG_DFL;
   sigaction(signal, &standard, nullptr);
   put(STDERR_FILENO, "\nkiln itself failed here, your program did not. ");
-  const int file = open(path.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  const int file = open(report_path.data(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file >= 0) {
     put(file, "# An internal failure of kiln: this script should fail the same way.\n\n");
     put(file, watched->script());
@@ -38,7 +38,7 @@ void on_fatal_signal(int signal) {
     put(file, "\n");
     close(file);
     put(STDERR_FILENO, "The entries of this session are in ");
-    put(STDERR_FILENO, {path.data(), path_size});
+    put(STDERR_FILENO, {report_path.data(), report_path_size});
   }
   put(STDERR_FILENO, "\n");
   raise(signal);
@@ -58,9 +58,9 @@ void use_signal_stack() {
 void watch_crashes(const std::string& folder, const Session& session) {
   if (folder.empty()) return;
   const std::string target = folder + "/crash-" + std::to_string(getpid()) + ".kiln";
-  if (target.size() >= path.size()) return;
-  target.copy(path.data(), target.size());
-  path_size = target.size();
+  if (target.size() >= report_path.size()) return;
+  target.copy(report_path.data(), target.size());
+  report_path_size = target.size();
   watched = &session;
   use_signal_stack();
   struct sigaction action{};
