@@ -93,6 +93,8 @@ Graph Replay::finish() {
 
 void Replay::take_names(const Graph& like) {
   const std::size_t inputs = like.inputs.size();
+  if (joint_.graph.values.size() != like.values.size() + gradients_.size())
+    throw OpError(ErrorKind::Capture, "the program gives other values when it runs again");
   for (std::size_t v = 0; v < like.values.size(); ++v) {
     std::string& name = joint_.graph.values[v < inputs ? v : v + gradients_.size()].name;
     if (name.empty() && !like.values[v].name.empty()) name = joint_.fresh(like.values[v].name);
