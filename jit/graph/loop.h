@@ -54,9 +54,6 @@ std::vector<LoopResult> differentiated_results(const Op& loop, const std::vector
 std::shared_ptr<const Op> make_loop_backward(LoopBackward backward);
 // Null for all other ops.
 const LoopBackward* loop_backward(const Op& op);
-// Are loops differentiated as flows? Only few random programs have compared the machine code with the tape,
-// so a program has to ask, by KILN_LOOP_GRADIENTS=1 in its environment.
-bool differentiates_loops();
 
 // ---- Loops and ways back ----
 

@@ -3,9 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 #include "jit/flow/flow_gradient_run.h"
 #include "jit/flow/number_value.h"
@@ -208,7 +206,6 @@ Tensors run_backward(const Op& op, Inputs inputs, const Attrs& attrs) {
 // Flows are differentiated once for each choice of inputs.
 std::shared_ptr<DifferentiatedFlow> differentiated(const LoopFunction& function,
                                                    const std::vector<bool>& wanted) {
-  if (!differentiates_loops()) refuse("gradients of loops are the interpreter's");
   struct Known {
     std::weak_ptr<const FlowGraph> flow;
     std::vector<bool> wanted;
@@ -226,11 +223,6 @@ std::shared_ptr<DifferentiatedFlow> differentiated(const LoopFunction& function,
 }
 
 }  // namespace
-
-bool differentiates_loops() {
-  const char* const value = std::getenv("KILN_LOOP_GRADIENTS");
-  return value != nullptr && std::string_view(value) == "1";
-}
 
 std::vector<LoopResult> differentiated_results(const Op& loop, const std::vector<bool>& wanted) {
   const LoopFunction& function = *loop_function(loop);

@@ -1,7 +1,6 @@
 // Loops that record gradients as machine code: when they are, what they keep, and what they leave to the
 // interpreter. That gradients are those of the interpreter is what tests/scripts/flow_gradients.kiln asks.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <string>
 
 #include "interpreter/interpreter.h"
@@ -15,8 +14,7 @@ constexpr const char* kBoth = "['forward and backward machine code']";
 // Loops run as machine code at once.
 class Program {
  public:
-  Program() : interpreter_(options()) { ::setenv("KILN_LOOP_GRADIENTS", "1", 1); }
-  ~Program() { ::unsetenv("KILN_LOOP_GRADIENTS"); }
+  Program() : interpreter_(options()) {}
 
   std::string value_of(const std::string& text) {
     return interpreter_.repr(interpreter_.run("<test>", text).value);

@@ -1,6 +1,5 @@
 // Loops that are one node of a captured graph.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <string>
 
 #include "interpreter/interpreter.h"
@@ -82,14 +81,6 @@ TEST_CASE("the reason is told for which a loop is no node", "[interp][loop]") {
 
 namespace {
 
-class WithGradients {
- public:
-  WithGradients() { ::setenv("KILN_LOOP_GRADIENTS", "1", 1); }
-  ~WithGradients() { ::unsetenv("KILN_LOOP_GRADIENTS"); }
-  WithGradients(const WithGradients&) = delete;
-  WithGradients& operator=(const WithGradients&) = delete;
-};
-
 constexpr const char* kTraining =
     "fn loss(w, u) {\n"
     "  x = w * 1\n"
@@ -107,7 +98,6 @@ constexpr const char* kTraining =
 }  // namespace
 
 TEST_CASE("a training step with a loop is one joint graph", "[interp][loop]") {
-  const WithGradients environment;
   Program program(kTraining);
   CHECK(program.value_of("[o for o in graph(loss, arange(70, dtype=f64).sin().requires_grad_(), u, "
                          "stage='joint').ops() if o.startswith('loop')]") == "['loop', 'loop_backward']");
@@ -118,7 +108,6 @@ TEST_CASE("a training step with a loop is one joint graph", "[interp][loop]") {
 }
 
 TEST_CASE("a loop within a step that goes back itself", "[interp][loop]") {
-  const WithGradients environment;
   Program program(std::string(kTraining) +
                   "fn whole(w) { l = loss(w, u); g = grads(l, [w])[0]; return l, g }\n"
                   "fn tried(f) { w = arange(70, dtype=f64).sin().requires_grad_(); l, g = f(w); "

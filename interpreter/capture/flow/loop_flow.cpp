@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "interpreter/capture/flow/reader.h"
-#include "jit/graph/loop.h"
 #include "jit/graph/trace.h"
 #include "tensor/autograd.h"
 
@@ -63,7 +62,6 @@ LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapA
     } catch (const Unsupported& unsupported) {
       return refused(unsupported.reason, reader.line());
     }
-    if (flow->is_differentiated() && !jit::differentiates_loops()) return refused("gradients are recorded");
     if (draws(*flow->graph) && !in_place) return refused("random numbers are drawn");
     if (!reader.goes_round() && reader.first_reason().empty())
       return refused("no iteration follows this one");
