@@ -22,6 +22,6 @@ struct Tracer::LoopResults {
 const Value* value_of_input(const LoopFlow& loop, const LoopFlow::Input& input, const Frame& frame,
                             SourceValues& found);
 // A number as an operand of a node.
-Tensor number_operand(const Value& number);
+Tensor number_as_operand(const Value& number);
 
 }  // namespace kiln::interp::capture

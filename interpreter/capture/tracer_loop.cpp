@@ -143,7 +143,7 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
     const Value& v = *value_of_input(flow, each, frame, found);
     if (each.kind == Input::Kind::Left) expect_as_often(frame, loop, v.as_int());
-    operands.push_back(v.is(Tag::Tensor) ? levels::innermost(v.tensor()) : number_operand(v));
+    operands.push_back(v.is(Tag::Tensor) ? levels::innermost(v.tensor()) : number_as_operand(v));
   }
   return operands;
 }

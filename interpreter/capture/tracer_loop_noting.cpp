@@ -12,7 +12,7 @@ namespace kiln::interp::capture {
 using Held = LoopFlow::Held;
 using Input = LoopFlow::Input;
 
-Tensor number_operand(const Value& v) {
+Tensor number_as_operand(const Value& v) {
   if (v.is(Tag::Int)) return Tensor::number(v.as_int());
   if (v.is(Tag::Float)) return Tensor::number(v.as_float());
   return Tensor::number(v.as_bool());
@@ -39,7 +39,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
       operands.push_back(levels::innermost(found.value->tensor()));
     } else {
       const bool varies = found.number >= 0 && exprs_[found.number].kind != Expr::Kind::Constant;
-      operands.push_back(varies ? input_of(found.number, *found.value) : number_operand(*found.value));
+      operands.push_back(varies ? input_of(found.number, *found.value) : number_as_operand(*found.value));
     }
   }
   for (const Guard& each : flow.guards) observer.expect(flow.sources, each);
