@@ -120,7 +120,10 @@ Tensor apart(const Tensor& x) {
 
 LoopRun run_once(const Op& op, Inputs inputs) {
   const LoopFunction& function = loop(op).function;
-  return run_loop_by(*function.run, function, values_for(function, inputs));
+  LoopRun made = run_loop_by(*function.run, function, values_for(function, inputs));
+  function.tally->runs.fetch_add(1, std::memory_order_relaxed);
+  function.tally->iterations.fetch_add(made.iterations, std::memory_order_relaxed);
+  return made;
 }
 
 std::vector<FlowValue> values_for(const LoopFunction& function, Inputs inputs) {
