@@ -92,6 +92,7 @@ struct Compiled {
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
+  std::size_t in_vain = 0;  // instructions that captures went through and found no op of a tensor
   // Loops that are no nodes of its graphs, by place, and why, for people.
   std::vector<std::pair<std::string, std::string>> declined_loops;
   std::vector<Stop> breaks;

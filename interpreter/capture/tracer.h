@@ -110,6 +110,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   // Ends capture: an error is unwinding the frames.
   void give_up(std::string reason) override;
   jit::Recorder& recorder() { return recorder_; }
+  // How many instructions it has gone through.
+  std::size_t instructions() const { return instructions_; }
   // Guards the numbers in v: the entry holds for these values alone.
   void fix_numbers_in(const Value& v) { read_all(v); }
   // A field of a context that is a whole number which varies, or a tuple with such numbers.
@@ -484,7 +486,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   const Frame* called_back_ = nullptr;  // the frame that a host function has called, within `nested_` others
   bool called_back_since_ = false;      // did the instruction that runs call functions of the program?
   std::size_t instructions_ = 0;
-  std::size_t guards_before_ = 0;  // how many guards there were before the instruction that runs
+  const std::size_t most_host_instructions_;  // that an entry has without any op
+  std::size_t guards_before_ = 0;             // how many guards there were before the instruction that runs
   std::weak_ptr<Compiled> awaits_;
   std::vector<std::weak_ptr<Compiled>> inlined_;  // functions that the program has compiled by themselves
   std::size_t inlined_before_ = 0;

@@ -156,6 +156,8 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
   std::vector<Tensor> operands;
   SourceValues found(flow.sources, &frame);
   for (const Input& each : flow.inputs) {
+    if (each.kind == Input::Kind::Rows)
+      throw NoNode{"`" + flow.sources[each.source].text + "` is a list that gets tensors"};
     if (each.kind == Input::Kind::Numbers)
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
     const Value& v = *value_of_input(flow, each, frame, found);
