@@ -285,6 +285,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   struct LoopResults;
   bool run_loop();
   bool begins_within(const Frame& frame, const Loop& loop) const;
+  bool is_unreadable(const Frame& frame, const Loop& loop) const;
+  bool is_left_to_flow(const Frame& frame, const Loop& loop) const;
   void expect_node() const;
   std::vector<VmapAround> vmaps_around() const;
   void note_declined(const Frame& frame, const Loop& loop, const std::string& reason);
@@ -453,11 +455,12 @@ class Tracer final : public Watcher, private FollowedNumbers {
   std::vector<Unrolled> unrolled_;
   // Loops of functions that the host calls which go round there, by the first instruction of the body.
   std::set<std::pair<const Code*, std::size_t>> iterated_;
-  std::optional<std::size_t> long_loop_;  // the loop among unrolled_ that is too long
-  int iteration_ = 1;                     // of the loop that capture began in
-  bool all_iterations_ = false;           // capture ended behind the last iteration that was asked for
-  struct OwnRange {                       // the range that this loop goes over
-    ExprId next = -1, left = -1;          // at the entry's begin
+  std::set<std::pair<const Code*, std::size_t>> unreadable_;  // loops that were read in vain
+  std::optional<std::size_t> long_loop_;                      // the loop among unrolled_ that is too long
+  int iteration_ = 1;                                         // of the loop that capture began in
+  bool all_iterations_ = false;   // capture ended behind the last iteration that was asked for
+  struct OwnRange {               // the range that this loop goes over
+    ExprId next = -1, left = -1;  // at the entry's begin
     std::int64_t step = 0;
   };
   std::optional<OwnRange> own_range_;
