@@ -42,6 +42,18 @@ InputSizes::Size InputSizes::size(FlowNotes& notes, std::int64_t now, SourceId t
   return {size, written_.contains(name->second) ? add_symbol(size.text(), size) : symbol_of(name->second)};
 }
 
+std::optional<Dim> InputSizes::over_inputs(FlowNotes& notes, Dim size) {
+  std::set<std::string> symbols;
+  collect_symbols(size, symbols);
+  SymbolSizes put;
+  for (const std::string& each : symbols) {
+    const auto unknown = unknowns_.find(each);
+    if (unknown == unknowns_.end() || unknown->second.tensor < 0) return std::nullopt;
+    put.emplace(each, written(notes, each));
+  }
+  return substitute(size, put);
+}
+
 ExprId InputSizes::add_expr(Expr expr) {
   flow_.exprs.all.push_back(std::move(expr));
   return static_cast<ExprId>(flow_.exprs.all.size()) - 1;

@@ -27,6 +27,9 @@ class InputSizes {
   Size size(FlowNotes& notes, std::int64_t now, SourceId tensor, int dim);
   // A number of examples, which is a size of the tensors that have them.
   Dim size(FlowNotes& notes, std::int64_t now) { return size(notes, now, -1, 0).size; }
+  // The size as this reading writes it. Nothing where it does not follow from sizes of inputs alone.
+  std::optional<Dim> over_inputs(FlowNotes& notes, Dim size);
+  ExprId expr_of(Dim size);
   // Two sizes that differ as expressions, and are equal now: from the next reading on, one of their symbols
   // is written over the others. False: the sizes follow what changes in the loop, or differ.
   bool make_equal(Dim a, Dim b);
@@ -56,7 +59,6 @@ class InputSizes {
   int symbol_of(const std::string& symbol);
   int add_symbol(Symbol symbol);
   int add_symbol(std::string name, Dim size);
-  ExprId expr_of(Dim size);
   ExprId add_expr(Expr expr);
 
   LoopFlow& flow_;

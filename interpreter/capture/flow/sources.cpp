@@ -39,6 +39,10 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
     entry.item = begin_numbers(notes, entry);
     return;
   }
+  if (entry.kind == Input::Kind::Rows) {
+    entry.item = begin_rows(notes, entry);
+    return;
+  }
   const DType dtype = FlowItem::constant(entry.value).dtype;
   const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
   entry.item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
@@ -107,6 +111,20 @@ FlowItem FlowSources::begin_numbers(FlowNotes& notes, const Entry& entry) {
       notes.add_tensor({dtype_of_list(entry), Device{}, {room}, false, std::nullopt}, entry.name));
 }
 
+FlowItem FlowSources::begin_rows(FlowNotes& notes, const Entry& entry) {
+  LoopFlow::Input& input = flow_.inputs.back();
+  const WrittenList& list = lists_.at(entry.source);
+  const auto bytes = static_cast<std::int64_t>(kiln::size_of(list.dtype));
+  const std::string symbol = fmt::format("l{}", &entry - entries_.data());
+  jit::Type type{
+      list.dtype, Device{}, {notes.add_size(symbol, LoopFlow::rows_of(bytes))}, false, std::nullopt};
+  for (const Dim each : *list.row) {
+    type.sizes.push_back(*sizes_.over_inputs(notes, each));
+    input.row.push_back(sizes_.expr_of(type.sizes.back()));
+  }
+  return FlowItem::of(notes.add_tensor(type, entry.name));
+}
+
 SourceId FlowSources::part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text) {
   Source source;
   source.kind = kind;
@@ -171,12 +189,37 @@ FlowItem FlowSources::numbers(const Value& list, SourceId owner) {
   return find(Input::Kind::Numbers, list, owner);
 }
 
+FlowItem FlowSources::rows(const Value& list, SourceId owner, const Tensor& item) {
+  const std::string name = "`" + flow_.sources[owner].text + "`";
+  const auto [known, is_new] = lists_.try_emplace(owner, WrittenList{item.dtype(), true});
+  if (is_new) {
+    for (const Dim each : item.sizes()) {
+      if (!sizes_.over_inputs(*notes_, each)) {
+        lists_.erase(known);
+        throw Unsupported{name + " gets a tensor whose sizes follow the loop"};
+      }
+    }
+    known->second.row = item.sizes();
+    throw ReadAgain{};
+  }
+  const WrittenList& written = known->second;
+  const bool fits =
+      written.row && written.dtype == item.dtype() && written.row->size() == item.sizes().size();
+  if (!fits) throw Unsupported{name + " gets items of several types"};
+  return find(Input::Kind::Rows, list, owner);
+}
+
+bool FlowSources::appends_tensors() const {
+  return std::any_of(lists_.begin(), lists_.end(),
+                     [](const auto& each) { return each.second.row.has_value(); });
+}
+
 void FlowSources::expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows) {
   const std::vector<Value>& items = list.as<List>().items;
   if (!items.empty() && (!items[0].is_number() || FlowItem::constant(items[0]).dtype != dtype))
     throw Unsupported{"`" + flow_.sources[owner].text + "` gets an item of another kind"};
   const auto [known, is_new] = lists_.try_emplace(owner, WrittenList{dtype, grows});
-  if (!is_new && known->second.dtype != dtype)
+  if (!is_new && (known->second.dtype != dtype || known->second.row))
     throw Unsupported{"`" + flow_.sources[owner].text + "` gets items of two kinds"};
   if (!is_new && (known->second.grows || !grows)) return;
   known->second.grows = grows;
