@@ -23,6 +23,7 @@ void FlowSources::begin(FlowNotes& notes, LevelsAround& entered) {
 }
 
 void FlowSources::begin(FlowNotes& notes, Entry& entry) {
+  if (entry.kind == Input::Kind::Number && begin_as_size(notes, entry)) return;
   flow_.inputs.push_back({entry.kind, entry.source});
   const bool requires_gradients =
       entry.kind == Input::Kind::Tensor && requires_grad(levels::innermost(entry.value.tensor()));
@@ -45,6 +46,23 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
   const DType dtype = FlowItem::constant(entry.value).dtype;
   const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
   entry.item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
+  if (entry.kind == Input::Kind::Number && dtype == DType::I64)
+    sizes_.add_number(jit::symbol_of(entry.item.operand.value), hint, entry.source);
+}
+
+// An int that was found to be a size of tensors is that size in the flow, and no input.
+bool FlowSources::begin_as_size(FlowNotes& notes, Entry& entry) {
+  const std::optional<Dim> size = sizes_.size_of_number(notes, entry.source);
+  if (!size) return false;
+  entry.item = FlowItem::number(DType::I64, jit::Operand::of_number(*size));
+  expect_type(FlowItem::at(entry.value, entry.source));
+  Guard guard;
+  guard.kind = Guard::Kind::Computed;
+  guard.source = entry.source;
+  guard.number = sizes_.is_size(entry.source, *size);
+  guard.value = Value(true);
+  this->guard(std::move(guard));
+  return true;
 }
 
 Tensor FlowSources::now(const Tensor& x) const {

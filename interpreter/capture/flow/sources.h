@@ -81,6 +81,7 @@ class FlowSources {
   void expect_one(SourceId source, SourceId first);
   FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
   void begin(FlowNotes& notes, Entry& entry);
+  bool begin_as_size(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
   FlowItem begin_rows(FlowNotes& notes, const Entry& entry);
