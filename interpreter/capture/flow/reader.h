@@ -181,6 +181,8 @@ class FlowReader {
   std::optional<FlowVariable> field(const FlowItem& object, std::string_view name);
   SourceId struct_source(const FlowItem& object);
   std::optional<FlowVariable> entry(const FlowItem& dict, const FlowItem& key);
+  std::optional<FlowItem> dict_method(const FlowItem& dict, std::string_view name,
+                                      const std::vector<FlowItem>& arguments);
   FlowItem attribute(const FlowItem& object, const Site& site);
   void set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value);
 
