@@ -6,6 +6,7 @@
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
+#include "tensor/levels/wrapper.h"
 
 namespace kiln::jit {
 namespace {
@@ -87,6 +88,7 @@ class Run {
     if (keeps(step.node)) return true;
     const HeldInterrupts whole;
     try {
+      if (asks(step.node)) return true;
       const Tensors results = compute(step.node);
       for (std::size_t k = 0; k < results.size(); ++k) {
         const ValueId id = step.node.outputs[k];
@@ -115,6 +117,17 @@ class Run {
     } else {
       return false;
     }
+    return true;
+  }
+  // Does it ask for the number in a tensor of a transform? That is read as the program reads it: it carries
+  // no derivative, and one that differs between examples is refused.
+  bool asks(const Node& node) {
+    if (node.op != &number_op(NumberOp::Item)) return false;
+    const Tensor x = tensor(node.operands[0]);
+    if (levels::wrapper_of(x) == nullptr) return false;
+    FlowValue read;
+    read.number = to_number(x);
+    put(node.outputs[0], std::move(read));
     return true;
   }
   Tensors compute(const Node& node) {
