@@ -68,6 +68,23 @@ TEST_CASE("one entry holds a loop for all numbers of iterations", "[interp][loop
   CHECK(program.value_of("compile_info(f).entries") == "2");
 }
 
+TEST_CASE("a loop that cannot be read is left, and others of its function go on", "[interp][loop]") {
+  Program program(
+      "fn both(rows, x) {\n"
+      "  s = 0\n"
+      "  for i in range(len(rows)) { for j in range(len(rows[i])) { s += len(rows[i][j]) * j } }\n"
+      "  y = x * s\n"
+      "  for k in range(1, 100) { y[k] += y[k - 1] * 0.5 }\n"
+      "  return y.sum()\n"
+      "}\n"
+      "rows = [['a' * (i + j) for j in range(12)] for i in range(12)]; x = ones(100, dtype=f64)\n"
+      "f = jit(both)\n");
+  CHECK(program.value_of("[f(rows[:n], x).item() == eager(both)(rows[:n], x).item() "
+                         "for n in [12, 11, 3, 12, 7, 1, 12]]") ==
+        "[true, true, true, true, true, true, true]");
+  CHECK(program.loops_in("both, rows[:2], x") == "1");
+}
+
 TEST_CASE("the reason is told for which a loop is no node", "[interp][loop]") {
   Program program(
       "fn few(x) {\n"
