@@ -117,7 +117,9 @@ std::string render(const Diagnostic& diagnostic, const RenderOptions& options) {
   out += "\n";
   const std::size_t library_calls = diagnostic.library_calls();
   const Label user{diagnostic.user_place(), ""};
-  std::vector<Snippet> snippets = group_by_line(diagnostic.labels);
+  // Lines of the library are no help to who wrote the call; who asks for the full trace looks into it.
+  std::vector<Snippet> snippets;
+  if (library_calls == 0 || options.full_trace) snippets = group_by_line(diagnostic.labels);
   if (library_calls > 0) {
     snippets.insert(snippets.begin(),
                     Snippet{user.span.file, user.span.file->locate(user.span.begin).line, {{&user, true}}});

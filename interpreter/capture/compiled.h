@@ -88,9 +88,11 @@ struct Compiled {
   std::vector<std::pair<std::shared_ptr<const jit::FlowGraph>, std::shared_ptr<jit::RunnableFlow>>> loop_code;
   std::map<std::pair<const Code*, std::size_t>, std::int64_t>
       node_iterations;  // of loops that are nodes, by their place
+  std::map<std::pair<const Code*, std::size_t>, int> failed_readings;  // of loops that were to be nodes
   std::int64_t calls = 0;
   std::int64_t compiles = 0;
   std::int64_t hits = 0;
+  std::size_t in_vain = 0;  // instructions that captures went through and found no op of a tensor
   // Loops that are no nodes of its graphs, by place, and why, for people.
   std::vector<std::pair<std::string, std::string>> declined_loops;
   std::vector<Stop> breaks;
@@ -129,6 +131,9 @@ inline constexpr std::size_t kFewOps = 2;
 inline constexpr std::int64_t kTrial = 64;
 // An entry is dropped after its graph refused so many calls, if these are the majority.
 inline constexpr std::int64_t kMostRefused = 8;
+
+// A loop that could not be read in so many captures is read no more.
+inline constexpr int kMostFailedReadings = 4;
 
 // Entries at one place before it gives up on new cases.
 inline constexpr std::size_t kMostEntries = 8;

@@ -397,6 +397,7 @@ class Drive {
       const kiln::Generator before = generator();
       outcome = tracer.run();
       if (outcome.entry) outcome.entry->generator = before;
+      if (!outcome.entry || !computes(*outcome.entry)) compiled_.in_vain += tracer.instructions();
     } catch (...) {
       ++place.failures;
       throw;

@@ -140,6 +140,7 @@ std::shared_ptr<FlowPlace> follow_from_now_on(const Code& code, std::size_t top,
   if (!allows_flows(code.compiled->options)) return nullptr;
   std::shared_ptr<FlowPlace>& place = code.compiled->flows[top];
   if (!place) place = std::make_shared<FlowPlace>();
+  place->rests = false;
   if (place->given_up.empty()) code.mark(top);
   return place;
 }
@@ -152,7 +153,7 @@ std::shared_ptr<FlowPlace> followed_at(const Code& code, std::size_t top) {
 
 bool needs_mark(const Code& code, std::size_t top) {
   const std::shared_ptr<FlowPlace> place = followed_at(code, top);
-  return place != nullptr && place->given_up.empty();
+  return place != nullptr && place->given_up.empty() && !place->rests;
 }
 
 Value recompiled(Interpreter& interpreter, const Value& function, const CompileOptions& options) {

@@ -48,9 +48,10 @@ class Observer {
   // Reads the value at a source of the frame.
   Found read_source(const Sources& sources, SourceId id);
   // Sees to it that a guard of such a source holds in each call.
-  void expect(const Sources& sources, const Guard& guard);
+  void expect(const Sources& sources, const Exprs& exprs, const Guard& guard);
 
  private:
+  void expect_size(const Sources& sources, const Exprs& exprs, const Guard& guard);
   bool any_number() const;
   void fix_all();
   void arithmetic(ExprId a, ExprId b, lang::BinaryOp op, std::uint32_t target);

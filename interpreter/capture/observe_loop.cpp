@@ -1,5 +1,6 @@
 // What a loop reads from outside, when it becomes one node of the graph, and how often it goes round.
 #include "interpreter/capture/observe.h"
+#include "tensor/substitute.h"
 
 namespace kiln::interp::capture {
 
@@ -126,7 +127,28 @@ Observer::Found Observer::read_source(const Sources& sources, SourceId id) {
   }
 }
 
-void Observer::expect(const Sources& sources, const Guard& guard) {
+// An int is a size of tensors, as the loop was read.
+void Observer::expect_size(const Sources& sources, const Exprs& exprs, const Guard& guard) {
+  const Expr& equal = exprs[static_cast<ExprId>(guard.number)];
+  SymbolSizes sizes;
+  for (const Symbol& each : exprs.symbols) {
+    if (each.expr >= 0) continue;
+    const Found tensor = read_source(sources, each.tensor);
+    if (tensor.value == nullptr) return;
+    sizes.emplace(each.name, levels::innermost(tensor.value->tensor()).size(each.dim));
+  }
+  const Found number = read_source(sources, exprs[equal.a].source);
+  if (number.value == nullptr) return;
+  const Dim size = substitute(exprs[equal.b].size, sizes);
+  if (size.is_known() && number.number < 0) return;
+  Expr asked;
+  asked.kind = Expr::Kind::Compare;
+  asked.a = number.number >= 0 ? number.number : tracer_.add_constant(*number.value);
+  asked.b = size.is_known() ? tracer_.add_constant(Value(size.known())) : tracer_.size_expr(size);
+  tracer_.fix(tracer_.add_expr(std::move(asked)), Value(true));
+}
+
+void Observer::expect(const Sources& sources, const Exprs& exprs, const Guard& guard) {
   const Found found = read_source(sources, guard.source);
   if (found.value == nullptr) return;
   switch (guard.kind) {
@@ -148,6 +170,8 @@ void Observer::expect(const Sources& sources, const Guard& guard) {
       return;
     case Guard::Kind::Length:
       return tracer_.read_length(*found.value);
+    case Guard::Kind::Computed:
+      return expect_size(sources, exprs, guard);
     case Guard::Kind::Tag:
     case Guard::Kind::Code:
     case Guard::Kind::Struct:

@@ -15,7 +15,6 @@
 #include "interpreter/capture/own_pass.h"
 #include "interpreter/values/hooked_call.h"
 #include "interpreter/vm/impl.h"
-#include "jit/graph/loop.h"
 #include "jit/passes/run_recipe.h"
 #include "jit/pipeline/fused_text.h"
 #include "tensor/backend.h"
@@ -118,6 +117,7 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
       capture::add_flows(*flows->second, hot);
     into.push_back(std::move(hot));
   }
+  capture::add_loop_nodes(*code.compiled, into);
 }
 
 }  // namespace
@@ -387,21 +387,6 @@ std::string recompile_sentences(const std::vector<Recompile>& recompiles) {
   return text;
 }
 
-// The loops that are nodes of its graphs, each once.
-std::vector<std::string> loop_nodes_in(const Compiled& compiled) {
-  std::vector<std::string> sentences;
-  for (const Entry* entry : compiled.in_order) {
-    for (const jit::Node& node : entry->captured.nodes) {
-      if (node.is_constant() || jit::loop_function(*node.op) == nullptr) continue;
-      std::string sentence =
-          fmt::format("its loop at {}:{} is one node of its graph", node.place.file.get(), node.place.line);
-      if (std::count(sentences.begin(), sentences.end(), sentence) == 0)
-        sentences.push_back(std::move(sentence));
-    }
-  }
-  return sentences;
-}
-
 }  // namespace
 
 std::string why(Interpreter& interpreter, const Value& function) {
@@ -420,8 +405,6 @@ std::string why(Interpreter& interpreter, const Value& function) {
     for (const std::string& sentence : capture::flow_sentences(each)) text += "\n" + sentence;
     if (const std::string sentence = trips_sentence(each); !sentence.empty()) text += "\n" + sentence;
   }
-  for (const Code* each : compiled_code(interpreter, function))
-    for (const std::string& sentence : loop_nodes_in(*each->compiled)) text += "\n" + sentence;
   for (const Code* each : compiled_code(interpreter, function))
     for (const auto& [place, reason] : each->compiled->declined_loops)
       text += fmt::format("\nits loop at {} is no node of its graph: {}", place, reason);

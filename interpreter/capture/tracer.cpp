@@ -20,8 +20,17 @@ namespace {
 constexpr std::size_t kMostInstructions = 200'000;
 constexpr std::size_t kMostNodes = 4'000;
 constexpr std::size_t kMostHostInstructions = 20'000;  // without any op
+constexpr std::size_t kFewHostInstructions = 600;      // the same, where captures mostly meet no op
 constexpr std::size_t kMostUnrolled = 1'000;           // nodes of one loop
 constexpr std::size_t kMostIndependent = 1'500;        // nodes of one loop whose iterations may run together
+
+// An instruction takes a hundred times as long while it is noted. So a function whose captures come to
+// nothing has that many of them in all, and then a few in each further capture.
+std::size_t most_host_instructions(const Compiled* compiled) {
+  if (compiled == nullptr) return kMostHostInstructions;
+  const std::size_t left = kMostHostInstructions - std::min(compiled->in_vain, kMostHostInstructions);
+  return std::max(left, kFewHostInstructions);
+}
 
 std::string graph_name(const Code& code) {
   std::string name = code.name.empty() ? "main" : code.name;
@@ -58,6 +67,7 @@ Tracer::Tracer(Vm& vm, const Region& region, const Varying& varying)
       first_slot_(base_->base - 1),
       varying_(varying),
       recorder_(graph_name(*vm.frame()->code), [this](const Tensor& x) { return find_input(x); }),
+      most_host_instructions_(most_host_instructions(base_->code->compiled.get())),
       records_gradients_(grad_enabled()),
       tape_began_(tape::next_sequence()) {
   for (Frame* frame = innermost_; frame >= base_; --frame) {
@@ -137,7 +147,7 @@ bool Tracer::before_instruction() {
   undo_.clear();
   differentiates_now_ = false;
   const std::size_t nodes = recorder_.mark().nodes;
-  if (++instructions_ > (nodes == 0 ? kMostHostInstructions : kMostInstructions) || nodes > kMostNodes ||
+  if (++instructions_ > (nodes == 0 ? most_host_instructions_ : kMostInstructions) || nodes > kMostNodes ||
       &frame - base_ > kDeepestCall) {
     stop("the graph grew too long", End::TooLong);
     return false;
@@ -200,7 +210,7 @@ bool Tracer::follow_loops(const Frame& frame, std::size_t pc) {
   const auto is_too_long = [&](Unrolled& each) {
     if (!each.came_around) return false;
     const std::size_t unrolled = nodes - each.iterations[0];
-    if (unrolled == 0) return instructions_ - each.instructions > kMostHostInstructions / 2;
+    if (unrolled == 0) return instructions_ - each.instructions > most_host_instructions_ / 2;
     if (unrolled <= kMostUnrolled) return false;
     if (!each.follow) each.follow = recorder_.iterations_follow(each.iterations);
     return *each.follow || unrolled > kMostIndependent;

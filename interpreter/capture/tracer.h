@@ -110,6 +110,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   // Ends capture: an error is unwinding the frames.
   void give_up(std::string reason) override;
   jit::Recorder& recorder() { return recorder_; }
+  // How many instructions it has gone through.
+  std::size_t instructions() const { return instructions_; }
   // Guards the numbers in v: the entry holds for these values alone.
   void fix_numbers_in(const Value& v) { read_all(v); }
   // A field of a context that is a whole number which varies, or a tuple with such numbers.
@@ -283,6 +285,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   struct LoopResults;
   bool run_loop();
   bool begins_within(const Frame& frame, const Loop& loop) const;
+  bool is_unreadable(const Frame& frame, const Loop& loop) const;
+  bool is_left_to_flow(const Frame& frame, const Loop& loop) const;
   void expect_node() const;
   std::vector<VmapAround> vmaps_around() const;
   void note_declined(const Frame& frame, const Loop& loop, const std::string& reason);
@@ -451,11 +455,12 @@ class Tracer final : public Watcher, private FollowedNumbers {
   std::vector<Unrolled> unrolled_;
   // Loops of functions that the host calls which go round there, by the first instruction of the body.
   std::set<std::pair<const Code*, std::size_t>> iterated_;
-  std::optional<std::size_t> long_loop_;  // the loop among unrolled_ that is too long
-  int iteration_ = 1;                     // of the loop that capture began in
-  bool all_iterations_ = false;           // capture ended behind the last iteration that was asked for
-  struct OwnRange {                       // the range that this loop goes over
-    ExprId next = -1, left = -1;          // at the entry's begin
+  std::set<std::pair<const Code*, std::size_t>> unreadable_;  // loops that were read in vain
+  std::optional<std::size_t> long_loop_;                      // the loop among unrolled_ that is too long
+  int iteration_ = 1;                                         // of the loop that capture began in
+  bool all_iterations_ = false;   // capture ended behind the last iteration that was asked for
+  struct OwnRange {               // the range that this loop goes over
+    ExprId next = -1, left = -1;  // at the entry's begin
     std::int64_t step = 0;
   };
   std::optional<OwnRange> own_range_;
@@ -481,7 +486,8 @@ class Tracer final : public Watcher, private FollowedNumbers {
   const Frame* called_back_ = nullptr;  // the frame that a host function has called, within `nested_` others
   bool called_back_since_ = false;      // did the instruction that runs call functions of the program?
   std::size_t instructions_ = 0;
-  std::size_t guards_before_ = 0;  // how many guards there were before the instruction that runs
+  const std::size_t most_host_instructions_;  // that an entry has without any op
+  std::size_t guards_before_ = 0;             // how many guards there were before the instruction that runs
   std::weak_ptr<Compiled> awaits_;
   std::vector<std::weak_ptr<Compiled>> inlined_;  // functions that the program has compiled by themselves
   std::size_t inlined_before_ = 0;

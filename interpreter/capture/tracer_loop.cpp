@@ -69,7 +69,24 @@ bool Tracer::begins_within(const Frame& frame, const Loop& loop) const {
       !unrolled_.empty() && unrolled_.back().frame == &frame && unrolled_.back().loop.top == loop.top;
   if (is_unrolled || (&frame == base_ && !region_.contains(loop.top))) return false;
   if (nested_ > 0 && iterated_.contains({frame.code, loop.top})) return false;
+  if (is_unreadable(frame, loop) || is_left_to_flow(frame, loop)) return false;
   return instructions_ > 0 && !is_own_top(frame, loop.top);
+}
+
+// Was the loop read in vain in this capture, or in several before? A reading takes as long as thousands of
+// instructions, and a loop within another one begins many times.
+bool Tracer::is_unreadable(const Frame& frame, const Loop& loop) const {
+  const std::pair<const Code*, std::size_t> place{frame.code, loop.top};
+  if (unreadable_.contains(place)) return true;
+  const auto& failed = base_->code->compiled->failed_readings;
+  const auto found = failed.find(place);
+  return found != failed.end() && found->second >= kMostFailedReadings;
+}
+
+// Was it found before that the loop can be no node, and runs as a flow by itself? It need not be read again.
+bool Tracer::is_left_to_flow(const Frame& frame, const Loop& loop) const {
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
+  return place != nullptr && place->is_asked_for && nested_ == 0 && runs_as_flow(frame, loop.top);
 }
 
 void Tracer::expect_node() const {
@@ -139,6 +156,8 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
   std::vector<Tensor> operands;
   SourceValues found(flow.sources, &frame);
   for (const Input& each : flow.inputs) {
+    if (each.kind == Input::Kind::Rows)
+      throw NoNode{"`" + flow.sources[each.source].text + "` is a list that gets tensors"};
     if (each.kind == Input::Kind::Numbers)
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
     const Value& v = *value_of_input(flow, each, frame, found);
@@ -156,9 +175,12 @@ Tracer::LoopResults Tracer::results_of_loop(const Frame& frame, const Loop& loop
   const jit::NoLevels apart;
   const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
   LoopReading reading = read_loop(vm_, loop, false, std::move(vmaps));
-  if (!reading.flow)
+  if (!reading.flow) {
+    unreadable_.emplace(frame.code, loop.top);
+    ++base_->code->compiled->failed_readings[{frame.code, loop.top}];
     throw NoNode{reading.line == 0 ? reading.reason
                                    : fmt::format("{} (line {})", reading.reason, reading.line)};
+  }
   const bool is_worth = expect_worth_a_node(frame, loop, *reading.flow->graph, place.get(),
                                             begun_trips(frame, loop).has_value(),
                                             base_->code->compiled->options.backend == kAsCaptured);

@@ -42,7 +42,7 @@ bool Tracer::note_loop(Frame& frame, const Loop& loop, const LoopResults& made) 
       operands.push_back(varies ? input_of(found.number, *found.value) : number_as_operand(*found.value));
     }
   }
-  for (const Guard& each : flow.guards) observer.expect(flow.sources, each);
+  for (const Guard& each : flow.guards) observer.expect(flow.sources, flow.exprs, each);
   const auto& exit = flow.exits[static_cast<std::size_t>(function.done.front())];
   for (const auto& [r, held] : exit.registers) {
     if (held.kind == Held::Kind::Source)

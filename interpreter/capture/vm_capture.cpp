@@ -105,11 +105,14 @@ std::optional<capture::Next> Vm::flow_at(Frame* frame, const std::optional<captu
   if (!place) return std::nullopt;
   std::optional<capture::Next> next;
   if (place->given_up.empty()) {
-    const std::shared_ptr<capture::Compiled> compiled = frame->code->compiled;
+    // What the program asked to compile does not wait in the functions that it calls.
+    const bool is_asked_for = region && region->base->code->compiled->options.asked_for;
+    const Code& by = is_asked_for ? *region->base->code : *frame->code;
+    const std::shared_ptr<capture::Compiled> compiled = by.compiled;
     next = capture::follow(*this, *loop, *place, compiled->options);
   }
   if (next) return next;
-  if (is_marked_for_flow && !place->given_up.empty()) frame->code->unmark(pc);
+  if (is_marked_for_flow && (!place->given_up.empty() || place->rests)) frame->code->unmark(pc);
   return otherwise;
 }
 

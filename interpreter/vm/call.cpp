@@ -259,6 +259,12 @@ Value bind_and_call(Interpreter& interpreter, const Native& native, std::span<Va
   return native.call(interpreter, std::span(bound.data(), parameters.size()));
 }
 
+// `max(2, 3)` has the name of an op, and makes no code hot.
+bool is_of_tensors(const Value& result, std::span<const Value> arguments) {
+  const auto is_tensor = [](const Value& v) { return v.is(Tag::Tensor); };
+  return is_tensor(result) || std::any_of(arguments.begin(), arguments.end(), is_tensor);
+}
+
 }  // namespace
 
 // Calls callee[1] … callee[count]'s function; the result goes to callee[0], whatever is there.
@@ -266,10 +272,10 @@ void Vm::call_native(const Native& native, Value* callee, std::uint32_t count) {
   const std::span<Value> arguments(callee + 1, count);
   if (watcher_ != nullptr) [[unlikely]]
     watcher_->enters(native, arguments, {});
-  if (native.unbound != nullptr) count_op();
   Value result = native.direct && native.direct_arity == count ? native.direct(interpreter_, arguments)
                  : native.unbound ? native.unbound(interpreter_, native, arguments, {})
                                   : bind_and_call(interpreter_, native, arguments);
+  if (native.unbound != nullptr && is_of_tensors(result, arguments)) count_op();
   for (std::uint32_t i = 1; i <= count; ++i) callee[i].clear();
   callee->take(result);
   Collector::collect_if_due();

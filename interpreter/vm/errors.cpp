@@ -265,8 +265,10 @@ void place_failure(Vm& vm, Failure& failure) {
   // Of a call the carets stand under the arguments it is about, else under the whole.
   if (!in_call || failure.operands.empty()) diagnostic.labels.push_back({frame.code->span(pc), ""});
   if (failure.names_operands) {
+    // What is written has no note at an assignment, whose other operands are those of the index.
+    const bool is_write = frame.code->opcode_at(pc) == Opcode::SetIndex;
     for (const int operand : failure.operands)
-      label_operand(frame, static_cast<std::size_t>(operand), diagnostic);
+      if (operand == 0 || !is_write) label_operand(frame, static_cast<std::size_t>(operand), diagnostic);
     if (diagnostic.labels.empty()) diagnostic.labels.push_back({frame.code->span(pc), ""});
     if (std::string better = suggest_operand(vm, failure); !better.empty())
       diagnostic.help = std::move(better);

@@ -1,6 +1,8 @@
 // Owns loops of a program as ops: an application is one node of a graph, whose op holds the flow graph.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -14,6 +16,12 @@ namespace kiln::jit {
 struct FlowGraph;
 class RunnableFlow;
 
+// How often a loop has run forward as a node. Several threads may run it.
+struct LoopTally {
+  std::atomic<std::int64_t> runs{0};
+  std::atomic<std::int64_t> iterations{0};  // with those of loops within it
+};
+
 // The op is given the inputs of the flow and writes none of them. Its results are the last elements of the
 // inputs in `written`, then the values in `given` of the exit at which the loop is done; numbers among them
 // are tensors of rank 0. Where the flow leaves by another exit, the application fails: OpError (Capture).
@@ -25,6 +33,7 @@ struct LoopFunction {
   std::vector<int> done;  // the exits at which the loop is done, whose values are alike
   std::vector<std::size_t> written;
   std::vector<std::size_t> given;
+  std::shared_ptr<LoopTally> tally = std::make_shared<LoopTally>();
 };
 
 std::shared_ptr<const Op> make_loop_op(LoopFunction function);

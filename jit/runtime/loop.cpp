@@ -92,7 +92,9 @@ Tensor as_result(const FlowValue& value) {
   return is_plain ? value.tensor : ops::clone(value.tensor);
 }
 
-LoopRun results_of(const LoopFunction& function, RunnableFlow& run, std::span<const FlowValue> values) {
+}  // namespace
+
+LoopRun run_loop_by(RunnableFlow& run, const LoopFunction& function, std::span<const FlowValue> values) {
   const FlowResult result = run.run(values);
   if (std::find(function.done.begin(), function.done.end(), result.exit) == function.done.end()) {
     throw OpError(ErrorKind::Capture, "the loop " + function.flow->name + " is left: " +
@@ -104,40 +106,9 @@ LoopRun results_of(const LoopFunction& function, RunnableFlow& run, std::span<co
   return made;
 }
 
+namespace {
+
 Tensors run_loop(const Op& op, Inputs inputs, const Attrs&) { return run_once(op, inputs).results; }
-
-// What the tape and transforms see: the ops of the loop, one by one.
-Tensors run_by_steps(const Op& op, Inputs inputs, const Attrs&) {
-  const LoopFunction& function = loop(op).function;
-  std::vector<FlowValue> values(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (function.flow->values[i].type.is_number) {
-      values[i].number = to_number(inputs[i]);
-    } else {
-      const std::vector<std::size_t>& written = function.written;
-      const bool is_written = std::find(written.begin(), written.end(), i) != written.end();
-      values[i].tensor = is_written || !inputs[i].is_contiguous() ? ops::clone(inputs[i]) : inputs[i];
-    }
-  }
-  return results_of(function, *by_steps(function.flow), values).results;
-}
-
-// Example by example, since each may take another way through the loop.
-Tensors run_batched(const BatchArgs& args) {
-  std::vector<std::vector<Tensor>> examples;
-  for (std::int64_t b = 0; b < args.batch_size.fixed(); ++b) {
-    Tensors example;
-    for (std::size_t i = 0; i < args.inputs.size(); ++i)
-      example.push_back(args.batched[i] ? ops::select(args.inputs[i], 0, b) : args.inputs[i]);
-    const Tensors results = kiln::bind(args.op, example, args.attrs);
-    examples.resize(results.size());
-    for (std::size_t k = 0; k < results.size(); ++k) examples[k].push_back(results[k]);
-  }
-  if (examples.empty()) throw OpError(ErrorKind::Value, "a loop is batched over no examples");
-  Tensors stacked;
-  for (const std::vector<Tensor>& each : examples) stacked.push_back(ops::stack(each, 0));
-  return stacked;
-}
 
 // A tensor with the same elements and a storage of its own. Its memory is the same until one is written.
 Tensor apart(const Tensor& x) {
@@ -149,7 +120,10 @@ Tensor apart(const Tensor& x) {
 
 LoopRun run_once(const Op& op, Inputs inputs) {
   const LoopFunction& function = loop(op).function;
-  return results_of(function, *function.run, values_for(function, inputs));
+  LoopRun made = run_loop_by(*function.run, function, values_for(function, inputs));
+  function.tally->runs.fetch_add(1, std::memory_order_relaxed);
+  function.tally->iterations.fetch_add(made.iterations, std::memory_order_relaxed);
+  return made;
 }
 
 std::vector<FlowValue> values_for(const LoopFunction& function, Inputs inputs) {
@@ -172,17 +146,16 @@ Signature signature_of_loop(const std::string& name, std::size_t inputs) {
 }
 
 std::shared_ptr<const Op> make_loop_op(LoopFunction function) {
-  constexpr std::string_view kNoForward = "the interpreter differentiates it by iterations";
   Op row{.signature = signature_of_loop(function.name, function.flow->inputs.size()),
          .family = "loop",
          .documentation = "A loop of the program.",
          .example = "",
          .infer = infer,
-         .decompose = run_by_steps,
+         .decompose = loop_by_steps,
          .call = run_loop,
          .vjp = Rule<VjpFn>::none(kComposite),
-         .jvp = Rule<JvpFn>::none(kNoForward),
-         .batch = run_batched,
+         .jvp = Rule<JvpFn>::none(kComposite),
+         .batch = loop_of_examples,
          .lowering = Lowering::Library,
          .effects = kMayFail,
          .outputs = static_cast<int>(function.written.size() + function.given.size()),

@@ -241,6 +241,8 @@ std::shared_ptr<const Op> make_loop_backward(LoopBackward backward) {
     return static_cast<std::size_t>(std::count(bits.begin(), bits.end(), true));
   };
   const std::size_t inputs = function.flow->inputs.size() + count(backward.given) + count(backward.onto);
+  constexpr std::string_view kNoRule =
+      "it is the way back through a loop, which the function that the graph was made of takes op by op";
   Op row{.signature = signature_of_loop(backward.name, inputs),
          .family = "loop",
          .documentation = "The way back through a loop of the program.",
@@ -249,8 +251,8 @@ std::shared_ptr<const Op> make_loop_backward(LoopBackward backward) {
          .decompose = gradients_by_steps,
          .call = run_backward,
          .vjp = Rule<VjpFn>::none(kComposite),
-         .jvp = Rule<JvpFn>::none("the interpreter differentiates it by iterations"),
-         .batch = Rule<BatchFn>::none("the interpreter differentiates it by iterations"),
+         .jvp = Rule<JvpFn>::none(kNoRule),
+         .batch = Rule<BatchFn>::none(kNoRule),
          .lowering = Lowering::Library,
          .effects = kMayFail,
          .outputs = static_cast<int>(backward.gradients.size()),

@@ -54,6 +54,21 @@ bool mentions(const std::string& text, std::string_view what) { return text.find
 
 }  // namespace
 
+TEST_CASE("functions of numbers that have the name of an op make no code hot", "[interp][flow]") {
+  constexpr int kHotAfter = 20;
+  Program program(true, kHotAfter);
+  program.value_of(
+      "fn most(first, n) {\n"
+      "  m = first\n"
+      "  for i in range(n) { m = max(m, first) }\n"
+      "  return m\n"
+      "}\n");
+  CHECK(program.value_of("[most(2, 5) for k in range(50)][0]") == "2");
+  CHECK(program.value_of("compile_info(most).loops") == "[]");
+  program.value_of("[most(ones(3), 5) for k in range(50)][0]");
+  CHECK(program.value_of("len(compile_info(most).loops)") == "1");
+}
+
 TEST_CASE("a loop of numbers runs as a flow graph, and tells how", "[interp][flow]") {
   Program program;
   program.value_of(kSum);

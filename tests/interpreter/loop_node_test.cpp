@@ -117,7 +117,6 @@ TEST_CASE("a loop within a step that goes back itself", "[interp][loop]") {
 }
 
 TEST_CASE("a joint graph with loops is read back from its text", "[interp][loop]") {
-  const WithGradients environment;
   Program program(
       "k = arange(66, dtype=f64).cos()\n"
       "fn solve(a, b) {\n"

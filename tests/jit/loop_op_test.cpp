@@ -51,7 +51,7 @@ TEST_CASE("the types of a loop follow the sizes of its inputs", "[jit][loop]") {
   CHECK_THROWS_AS(op->infer(std::vector{of(7), of(6), number}, Attrs(*op)), OpError);
 }
 
-TEST_CASE("examples of a batch go through a loop one by one", "[jit][loop]") {
+TEST_CASE("examples of a batch go through a loop together", "[jit][loop]") {
   const std::shared_ptr<const Op> op = running_sum_op();
   const Tensor x = noise({3, 4}, DType::F32, 1), y = noise({4}, DType::F32, 2);
   const Tensor inputs[] = {x, y, Tensor::number(std::int64_t{1})};

@@ -42,7 +42,7 @@ TEST_CASE("the example of the prompt's description") {
         "  | train()\n");
 }
 
-TEST_CASE("the line of the program comes before that of the library") {
+TEST_CASE("the line of the program stands for that of the library, which the full trace shows behind it") {
   const SourceFile program("mine.kiln", "fn f(x) = layer(x)\nf(1)\n"),
       library("<nn>", "linear(x, w)\n", true);
   Diagnostic d{"ShapeError", "no", {under(library, "x", "x: f32[2]")}, "", {}};
@@ -57,13 +57,14 @@ TEST_CASE("the line of the program comes before that of the library") {
         "  |\n"
         "1 | fn f(x) = layer(x)\n"
         "  |           ^^^^^^^^\n"
-        " --> <nn>:1:8 in Linear.call\n"
-        "  |\n"
-        "1 | linear(x, w)\n"
-        "  |        ^ x: f32[2]\n"
         "called from mine.kiln:2:1\n"
         "  | f(1)\n");
-  CHECK(render(d, {.full_trace = true}).find("called from mine.kiln:1:11 in f\n") != std::string::npos);
+  const std::string full = render(d, {.full_trace = true});
+  CHECK(full.find(" --> <nn>:1:8 in Linear.call\n"
+                  "  |\n"
+                  "1 | linear(x, w)\n"
+                  "  |        ^ x: f32[2]\n") != std::string::npos);
+  CHECK(full.find("called from mine.kiln:1:11 in f\n") != std::string::npos);
   d.trace.resize(1);  // the library alone
   CHECK(d.user_place().file == &library);
 }

@@ -10,6 +10,7 @@
 #include "interpreter/capture/beside.h"
 #include "interpreter/capture/check.h"
 #include "interpreter/capture/compiled.h"
+#include "interpreter/capture/hot.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
 #include "jit/passes/run_recipe.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr int kMostReadings = 2;             // that give no flow
 constexpr std::int64_t kBetweenAsking = 16;  // arrivals between two looks at the clock, or two readings
+// Iterations in which looking for a flow takes a share of the time that can be measured.
+constexpr std::chrono::microseconds kShortIteration{4};
 constexpr std::int64_t kFewTrips = 4;        // a run that leaves the loop's middle after so few was in vain
 constexpr std::int64_t kMostShortRuns = 16;  // before the flow is dropped, if these are the majority
 constexpr std::int64_t kMostMisses = 64;     // for each hit, where there are as many flows as there may be
@@ -138,7 +141,9 @@ class Arrival {
     const Frame& frame = *vm_.frame();
     for (const Loop& each : frame.code->loops().around(loop_.top)) {
       if (each.top == loop_.top) continue;
-      return vm_.follow_loop(frame.function->owner, each.top);
+      vm_.follow_loop(frame.function->owner, each.top);
+      if (const auto outer = followed_at(*frame.code, each.top)) outer->is_around = true;
+      return;
     }
   }
 
@@ -168,7 +173,18 @@ class Arrival {
   bool may_read() {
     if (place_.entries.size() == kMostFlows || place_.failures >= kMostReadings) return false;
     place_.due = place_.reached + kBetweenAsking;
-    return !options_.timed || vm_.capture_budget().allows(false);
+    if (!options_.timed || vm_.capture_budget().allows(false)) return true;
+    rest_where_short();
+    return false;
+  }
+
+  // A loop that is not read yet is looked at in each iteration, which takes as long as some instructions.
+  // Where iterations are not much longer it goes on without a mark, and is looked at again when it was
+  // counted again. One around a flow has few iterations that are counted.
+  void rest_where_short() {
+    const Clock::time_point now = Clock::now();
+    const bool is_short = now - std::exchange(place_.refused_at, now) < kBetweenAsking * kShortIteration;
+    place_.rests = is_short && place_.entries.empty() && !place_.is_around && !place_.is_asked_for;
   }
 
   // Reads the loop as it stands. True: there is another flow that may run.

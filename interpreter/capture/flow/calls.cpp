@@ -91,6 +91,14 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
     reg(base) = *result;
     return;
   }
+  if (receiver.is(Kind::Known) && receiver.known.is(Tag::Dict) &&
+      host_member(Tag::Dict, site.name) != nullptr) {
+    const std::vector<FlowItem> others(arguments.begin() + 1, arguments.end());
+    const auto result = names.empty() ? dict_method(receiver, site.name, others) : std::nullopt;
+    if (!result) throw Unsupported{fmt::format("`{}` of a dict", site.name)};
+    reg(base) = *result;
+    return;
+  }
   if (receiver.is(Kind::Known) && receiver.known.is(Tag::Module)) {
     const FlowItem function = attribute(receiver, site);
     arguments.erase(arguments.begin());

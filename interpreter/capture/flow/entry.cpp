@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "interpreter/capture/flow/list_numbers.h"
+#include "interpreter/capture/flow/list_rows.h"
 #include "interpreter/values/iterators.h"
 #include "tensor/autocast.h"
 #include "tensor/autograd.h"
@@ -35,8 +37,33 @@ std::optional<jit::FlowValue> number_of_kind(const Value& v, DType kind) {
 // The state of a range, which begins in the register of this source.
 const Value* range_state(const Frame& frame, const Source& source) { return frame.base + source.number; }
 
+bool has_one_loop(const LoopFlow& loop) {
+  const std::vector<jit::FlowBlock>& blocks = loop.graph->blocks;
+  return std::count_if(blocks.begin(), blocks.end(),
+                       [](const jit::FlowBlock& each) { return each.begins_loop; }) == 1;
+}
+
+// Memory for the tensors that the run appends to a list.
+std::optional<jit::FlowValue> rows_for(const LoopFlow& loop, const Input& input, DType dtype,
+                                       const Frame& frame, Numbers& numbers) {
+  Dims sizes{Dim(0)};
+  std::int64_t bytes = static_cast<std::int64_t>(size_of(dtype));
+  for (const ExprId each : input.row) {
+    const Value& size = numbers[each];
+    if (!size.is(Tag::Int)) return std::nullopt;
+    sizes.push_back(Dim(size.as_int()));
+    bytes *= size.as_int();
+  }
+  const std::int64_t most = LoopFlow::rows_of(bytes);
+  sizes[0] =
+      has_one_loop(loop) ? std::min(most, std::max(trips_left(loop, frame), SizeScope::kLowestSize)) : most;
+  jit::FlowValue given;
+  given.tensor = Tensor::empty(sizes, dtype, Device{});
+  return given;
+}
+
 std::optional<jit::FlowValue> given_for(const LoopFlow& loop, std::size_t i, const Frame& frame,
-                                        SourceValues& found) {
+                                        SourceValues& found, Numbers& numbers) {
   const Input& input = loop.inputs[i];
   const jit::Type& type = loop.graph->values[i].type;
   jit::FlowValue given;
@@ -51,6 +78,8 @@ std::optional<jit::FlowValue> given_for(const LoopFlow& loop, std::size_t i, con
   const Value* const v = found[input.source];
   if (v == nullptr) return std::nullopt;
   if (input.kind == Input::Kind::Number) return number_of_kind(*v, type.dtype);
+  if (input.kind == Input::Kind::Rows)
+    return v->is(Tag::List) ? rows_for(loop, input, type.dtype, frame, numbers) : std::nullopt;
   if (input.kind == Input::Kind::Numbers) {
     const std::optional<Tensor> made = numbers_of(*v, type.dtype, input.grows);
     if (!made) return std::nullopt;
@@ -76,8 +105,14 @@ using Registers = std::vector<std::pair<std::uint32_t, Value>>;
 // What registers and variables hold at an exit, before any of them is changed.
 class FrameValues {
  public:
-  FrameValues(const LoopFlow& loop, const Frame* frame, std::span<const jit::FlowValue> values)
-      : sources_(loop.sources), found_(loop.sources, frame), values_(values) {}
+  FrameValues(const LoopFlow& loop, const Frame* frame, const FlowInputs& inputs,
+              std::span<const jit::FlowValue> values)
+      : sources_(loop.sources), found_(loop.sources, frame), values_(values) {
+    for (std::size_t i = 0; i < loop.inputs.size(); ++i) {
+      if (loop.inputs[i].kind == Input::Kind::Rows)
+        appended_.try_emplace(list(loop.inputs[i].source), *list(loop.inputs[i].source), inputs[i].tensor);
+    }
+  }
 
   void add(std::uint32_t r, const Held& held) { made_.emplace_back(r, made(held)); }
   Registers& all() { return made_; }
@@ -94,13 +129,24 @@ class FrameValues {
     for (std::size_t i = 0; i < loop.inputs.size(); ++i) {
       if (loop.inputs[i].is_written) written.emplace_back(list(loop.inputs[i].source), &inputs[i].tensor);
     }
-    for (const auto& [list, length] : lengths_) list->items.resize(static_cast<std::size_t>(length));
+    for (const auto& [list, length] : lengths_) {
+      const auto appended = appended_.find(list);
+      appended == appended_.end() ? list->items.resize(static_cast<std::size_t>(length))
+                                  : appended->second.append_until(length);
+    }
     for (const auto& [list, numbers] : written) put_numbers(*numbers, *list);
   }
   std::vector<std::pair<Value*, Value>>& variables() { return variables_; }
 
  private:
-  Value value(std::int64_t number) const { return to_value(values_[static_cast<std::size_t>(number)]); }
+  Value value(std::int64_t number) {
+    const jit::FlowValue& given = values_[static_cast<std::size_t>(number)];
+    for (auto& [list, rows] : appended_) {
+      if (!given.tensor) break;
+      if (const std::optional<Tensor> shown = rows.shown(given.tensor)) return Value(*shown);
+    }
+    return to_value(given);
+  }
   Value made(const Held& held) {
     switch (held.kind) {
       case Held::Kind::Source:
@@ -135,6 +181,7 @@ class FrameValues {
   SourceValues found_;
   std::span<const jit::FlowValue> values_;
   std::vector<std::pair<List*, std::int64_t>> lengths_;
+  std::map<List*, AppendedRows> appended_;
   Registers made_;
   std::vector<std::pair<Value*, Value>> variables_;  // by their places
 };
@@ -142,7 +189,7 @@ class FrameValues {
 void put_frame(Vm& vm, const LoopFlow& loop, const FlowInputs& inputs, const jit::FlowResult& result) {
   Frame& frame = *vm.frame();
   const LoopFlow::Exit& exit = loop.exits[static_cast<std::size_t>(result.exit)];
-  FrameValues values(loop, &frame, result.values);
+  FrameValues values(loop, &frame, inputs, result.values);
   for (const auto& [r, held] : exit.registers) values.add(r, held);
   for (const auto& [source, held] : exit.variables) values.add_variable(source, held);
   values.put_lists(loop, inputs);
@@ -164,10 +211,7 @@ std::optional<std::int64_t> left_in(const LoopFlow& loop, const Frame& frame) {
 // How often the loop itself came around, where that is known: those within it are counted with it.
 std::optional<std::int64_t> outer_trips(const LoopFlow& loop, const jit::FlowResult& result,
                                         std::optional<std::int64_t> left_before, const Frame& frame) {
-  const std::vector<jit::FlowBlock>& blocks = loop.graph->blocks;
-  const auto loops = std::count_if(blocks.begin(), blocks.end(),
-                                   [](const jit::FlowBlock& each) { return each.begins_loop; });
-  if (loops == 1) return result.iterations;
+  if (has_one_loop(loop)) return result.iterations;
   if (!left_before) return std::nullopt;
   if (loop.exits[static_cast<std::size_t>(result.exit)].leaves_loop) return *left_before + 1;
   return *left_before - *left_in(loop, frame) + 1;
@@ -191,7 +235,7 @@ std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
   }
   FlowInputs inputs;
   for (std::size_t i = 0; i < loop.inputs.size(); ++i) {
-    std::optional<jit::FlowValue> given = given_for(loop, i, frame, found);
+    std::optional<jit::FlowValue> given = given_for(loop, i, frame, found, numbers);
     if (!given) return std::nullopt;
     inputs.push_back(*std::move(given));
   }

@@ -54,6 +54,28 @@ std::optional<FlowVariable> FlowReader::entry(const FlowItem& dict, const FlowIt
   return FlowVariable{inputs_.add_source(std::move(source)), *now};
 }
 
+// `get`, by a key that all runs of the flow have. Where it is not there, a guard says which keys are: the
+// loop adds none, since a flow ends in front of that.
+std::optional<FlowItem> FlowReader::dict_method(const FlowItem& dict, std::string_view name,
+                                                const std::vector<FlowItem>& arguments) {
+  if (name != "get" || arguments.empty() || arguments.size() > 2) return std::nullopt;
+  const FlowItem key = forced(arguments[0]);
+  if (const auto found = entry(dict, key)) return value_of(*found);
+  const bool is_text = key.is(Kind::Known) && key.known.is(Tag::Str);
+  if (!is_text && !key.is_literal()) throw Unsupported{"a dict is asked for a key that varies"};
+  inputs_.expect_same(key);
+  std::vector<Value> keys;
+  for (const auto& each : dict.known.as<Dict>().entries()) {
+    if (each.live) keys.push_back(each.key);
+  }
+  Guard guard;
+  guard.kind = Guard::Kind::Keys;
+  guard.source = inputs_.owner(dict.known, dict.source);
+  guard.value = make<Tuple>(std::move(keys));
+  inputs_.guard(std::move(guard));
+  return arguments.size() == 2 ? arguments[1] : FlowItem{};
+}
+
 FlowItem FlowReader::attribute(const FlowItem& owner, const Site& site) {
   const FlowItem object = forced(owner);
   const std::string text = fmt::format("`.{}` of {}", site.name, text_of(object));

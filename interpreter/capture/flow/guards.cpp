@@ -84,6 +84,10 @@ void FlowSources::expect_length(const FlowItem& known) {
 }
 
 void FlowSources::expect_written(const Tensor& x) {
+  const auto is_row = [&x](const Entry& entry) {
+    return entry.kind == Input::Kind::Rows && shares_storage(entry.item.tensor, x);
+  };
+  if (std::any_of(entries_.begin(), entries_.end(), is_row)) return;
   const auto is_of = [&x](const Entry& entry) {
     return entry.kind == Input::Kind::Tensor && shares_storage(entry.item.tensor, x);
   };

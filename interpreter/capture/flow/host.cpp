@@ -45,6 +45,8 @@ FlowItem FlowReader::length_of(const FlowItem& given) {
     inputs_.expect_same(item);
     return FlowItem::constant(static_cast<std::int64_t>(item.known.as<Str>().length()));
   }
+  if (is_written_list(item) && inputs_.grows(inputs_.owner(item.known, item.source)))
+    return forced(value_of(length_variable(item)));
   if (is_written_list(item)) return number_list(item).length;
   const bool is_known = item.is(Kind::Known) && (item.known.is(Tag::List) || item.known.is(Tag::Tuple));
   if (!is_known) throw Unsupported{"the length of " + text_of(item)};

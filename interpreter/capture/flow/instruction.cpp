@@ -158,7 +158,7 @@ bool FlowReader::collect() {
     case Opcode::ListAppend: {
       const FlowItem list = reg(i.a);
       if (!list.known.is(Tag::List)) throw Unsupported{"a list is made"};
-      append_number(list, reg(i.b));
+      append(list, reg(i.b));
       return true;
     }
     case Opcode::BuildSlice:

@@ -10,8 +10,6 @@ using jit::NumberOp;
 using Kind = FlowItem::Kind;
 using lang::BinaryOp;
 
-namespace {}  // namespace
-
 bool FlowReader::is_written_list(const FlowItem& item) {
   return item.is(Kind::Known) && item.known.is(Tag::List) &&
          inputs_.is_written(inputs_.owner(item.known, item.source));
@@ -25,6 +23,8 @@ FlowVariable FlowReader::length_variable(const FlowItem& list) {
 
 FlowReader::NumberList FlowReader::number_list(const FlowItem& list) {
   const SourceId owner = inputs_.owner(list.known, list.source);
+  if (inputs_.appends_tensors(owner))
+    throw Unsupported{"`" + flow_.sources[owner].text + "`, which gets tensors, is read"};
   const Tensor numbers = inputs_.numbers(list.known, owner).tensor;
   if (inputs_.grows(owner)) return {numbers, forced(value_of(length_variable(list)))};
   return {numbers, FlowItem::number(DType::I64, jit::Operand::of_number(numbers.size(0)))};
@@ -45,9 +45,13 @@ void FlowReader::set_number(const FlowItem& list, const FlowItem& index, const F
   kiln::set_index(element_of(number_list(list), index), {}, operand_tensor(value));
 }
 
-// Where the tensor is full, the interpreter appends, and the flow begins again with a larger one.
-void FlowReader::append_number(const FlowItem& list, const FlowItem& given) {
+void FlowReader::append(const FlowItem& list, const FlowItem& given) {
   const FlowItem value = forced(given);
+  value.is(Kind::Tensor) ? append_tensor(list, value.tensor) : append_number(list, value);
+}
+
+// Where the tensor is full, the interpreter appends, and the flow begins again with a larger one.
+void FlowReader::append_number(const FlowItem& list, const FlowItem& value) {
   if (!value.is(Kind::Number)) throw Unsupported{text_of(value) + " is appended to a list"};
   inputs_.expect_list_written(list.known, inputs_.owner(list.known, list.source), value.dtype, true);
   const NumberList now = number_list(list);
@@ -72,7 +76,7 @@ FlowItem FlowReader::pop_number(const FlowItem& list) {
 std::optional<FlowItem> FlowReader::list_method(const FlowItem& list, std::string_view name,
                                                 const std::vector<FlowItem>& arguments) {
   if (name == "append" && arguments.size() == 1) {
-    append_number(list, arguments[0]);
+    append(list, arguments[0]);
     return FlowItem{};
   }
   if (name == "pop" && arguments.empty()) return pop_number(list);

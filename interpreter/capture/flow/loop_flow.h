@@ -31,17 +31,23 @@ struct LoopFlow {
       Tensor,
       Number,
       Numbers,  // a list of numbers of one kind, which the flow gets as a tensor of rank 1
+      Rows,     // a list that tensors are appended to: memory for them, one a row, in their order
       Next,     // of a range in the three registers from `source` on, as BeginFor leaves them: its next item
       Left,     // and how many follow it
     };
     Kind kind = Kind::Tensor;
     SourceId source = -1;
-    bool is_written = false;  // of a list: its items are put back where the flow is left
-    bool grows = false;       // of such a list: the tensor has room for more items
+    bool is_written = false;    // of a list: its items are put back where the flow is left
+    bool grows = false;         // of such a list: the tensor has room for more items
+    std::vector<ExprId> row{};  // of rows: their sizes
   };
   std::vector<Input> inputs;  // by input of the graph
   // The size of the tensor that a list of so many numbers becomes, where the list may grow.
   static std::int64_t room_of(std::int64_t size) { return size + std::max<std::int64_t>(size / 2, 4096); }
+  // How many tensors of so many bytes a run may append before it is left, so that it begins again.
+  static std::int64_t rows_of(std::int64_t bytes) {
+    return std::clamp<std::int64_t>((std::int64_t{64} << 20) / std::max<std::int64_t>(bytes, 1), 16, 4096);
+  }
   // Must gradients be recorded, or must they not be? nullopt: nothing depends on it.
   std::optional<bool> records;
   // By input: a tensor that requires gradients while they are recorded. Where there are some, the loop is

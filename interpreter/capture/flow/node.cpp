@@ -147,8 +147,8 @@ std::string why_not(const Source& source) {
 // What a guard says is said by those of what was read, or can be.
 std::string why_not(const Guard& guard, const LoopFlow& loop) {
   using Kind = Guard::Kind;
-  constexpr Kind kFollowed[] = {Kind::Equal, Kind::Identical, Kind::Same,   Kind::Tag,
-                                Kind::Code,  Kind::Length,    Kind::Struct, Kind::Tensor};
+  constexpr Kind kFollowed[] = {Kind::Equal,  Kind::Identical, Kind::Same,   Kind::Tag,     Kind::Code,
+                                Kind::Length, Kind::Struct,    Kind::Tensor, Kind::Computed};
   if (std::find(std::begin(kFollowed), std::end(kFollowed), guard.kind) != std::end(kFollowed)) return "";
   return "it depends on what is not followed: " + guard.text(loop.sources, loop.exprs);
 }

@@ -185,7 +185,7 @@ FlowItem FlowReader::ints_binary(BinaryOp op, const FlowItem& a, const FlowItem&
 void FlowReader::augmented(BinaryOp op, std::uint32_t target, const FlowItem& value) {
   const FlowItem now = forced(reg(target)), other = forced(value);
   if (now.known.is(Tag::List) && op == BinaryOp::Add && other.is(Kind::List)) {
-    for (const FlowItem& each : other.parts) append_number(now, each);
+    for (const FlowItem& each : other.parts) append(now, each);
     return;
   }
   if (!now.is(Kind::Tensor)) {

@@ -48,6 +48,8 @@ Value FlowReader::stand_in(const FlowItem& item) {
   const FlowItem x = forced(item);
   switch (x.kind) {
     case FlowItem::Kind::Known:
+      // The same list may have other items in another run.
+      if (x.known.is(Tag::List) || x.known.is(Tag::Tuple)) return stand_in_items(items_of(x));
       inputs_.expect_same(x);
       return x.known;
     case FlowItem::Kind::Tensor:
@@ -56,14 +58,22 @@ Value FlowReader::stand_in(const FlowItem& item) {
       if (x.is_literal()) return x.literal();
       return x.is_int() ? Value(notes_.hint_of(x)) : Value(notes_.number_tensor(x));
     case FlowItem::Kind::Tuple:
-    case FlowItem::Kind::List: {
-      std::vector<Value> items;
-      for (const FlowItem& part : x.parts) items.push_back(stand_in(part));
-      return make<Tuple>(std::move(items));
-    }
+    case FlowItem::Kind::List:
+      return stand_in_items(x.parts);
     default:
       throw Unsupported{text_of(x) + " is given to an op"};
   }
+}
+
+// A number that was found outside stands for itself: a size, or which dimension.
+Value FlowReader::stand_in_items(const std::vector<FlowItem>& items) {
+  std::vector<Value> values;
+  for (const FlowItem& each : items) {
+    const bool is_plain = each.is(FlowItem::Kind::Known) && each.known.is_number();
+    if (is_plain) inputs_.expect_same(each);
+    values.push_back(is_plain ? each.known : stand_in(each));
+  }
+  return make<Tuple>(std::move(values));
 }
 
 void FlowReader::follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item) {

@@ -21,9 +21,12 @@ struct FlowPlace {
   bool is_asked_for = false;             // the program asked to compile the loop, which can be no node
   std::string given_up;                  // why the loop runs as a flow no more; empty: it may
   std::string latest_reason;             // why it was not read, or not made to code, the last time
+  bool is_around = false;                // the loop is around one that runs as a flow
+  bool rests = false;                    // its mark is gone until the loop was counted again
   int failures = 0;                      // readings that gave no entry
   std::int64_t reached = 0;
-  std::int64_t due = 0;  // nothing is read until the place was reached as often
+  std::int64_t due = 0;          // nothing is read until the place was reached as often
+  Clock::time_point refused_at;  // when the clock forbade a reading the last time
   std::int64_t hits = 0, misses = 0;
   std::optional<Trial> trial;  // under way
   std::int64_t tried_at = 0;   // the number of hits at which the next one begins

@@ -157,6 +157,8 @@ void FlowReader::finish_arguments(Place& place) {
 }
 
 void FlowReader::finish() {
+  if (inputs_.appends_tensors() && flow_.is_differentiated())
+    throw Unsupported{"tensors are appended to a list while gradients are recorded"};
   for (Place& each : places_) finish_arguments(each);
   if (!knowledge_.assigned.empty() || inputs_.writes_lists()) inputs_.expect_owners_apart();
   flow_.graph = std::make_shared<const jit::FlowGraph>(std::move(notes_.graph()));

@@ -181,6 +181,8 @@ class FlowReader {
   std::optional<FlowVariable> field(const FlowItem& object, std::string_view name);
   SourceId struct_source(const FlowItem& object);
   std::optional<FlowVariable> entry(const FlowItem& dict, const FlowItem& key);
+  std::optional<FlowItem> dict_method(const FlowItem& dict, std::string_view name,
+                                      const std::vector<FlowItem>& arguments);
   FlowItem attribute(const FlowItem& object, const Site& site);
   void set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value);
 
@@ -231,10 +233,16 @@ class FlowReader {
   Tensor element_of(const NumberList& list, const FlowItem& index);
   FlowItem number_at(const FlowItem& list, const FlowItem& index);
   void set_number(const FlowItem& list, const FlowItem& index, const FlowItem& value);
+  void append(const FlowItem& list, const FlowItem& value);
   void append_number(const FlowItem& list, const FlowItem& value);
   FlowItem pop_number(const FlowItem& list);
   std::optional<FlowItem> list_method(const FlowItem& list, std::string_view name,
                                       const std::vector<FlowItem>& arguments);
+
+  // ---- Lists that get tensors (appended.cpp) ----
+  void append_tensor(const FlowItem& list, const Tensor& x);
+  void expect_alone(const Tensor& x, const std::string& list) const;
+  void become(const Tensor& before, const FlowItem& row);
 
   // ---- Iteration (iteration.cpp) ----
   void begin_for();
@@ -275,6 +283,7 @@ class FlowReader {
   void call_function(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
                      const std::vector<std::string_view>& names);
   Value stand_in(const FlowItem& item);
+  Value stand_in_items(const std::vector<FlowItem>& items);
   void follow(NumbersByPlace& numbers, const Value& place, const FlowItem& item);
   FlowItem default_of(const FlowItem& function, std::size_t number);
   std::vector<FlowItem> bound(const FlowItem& function, std::vector<FlowItem> arguments,

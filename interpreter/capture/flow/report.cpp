@@ -1,8 +1,11 @@
 #include "interpreter/capture/flow/report.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
+
+#include "jit/graph/loop.h"
 
 namespace kiln::interp::capture {
 namespace {
@@ -15,6 +18,20 @@ void add_exit(std::vector<LoopExit>& exits, const std::string& reason, std::int6
   } else {
     known->count += count;
   }
+}
+
+constexpr std::string_view kNodeForm = "one node of its graph";
+
+// The one at the place, which may be new.
+HotLoop& loop_at(std::string place, std::vector<HotLoop>& loops) {
+  const auto known =
+      std::find_if(loops.begin(), loops.end(), [&](const HotLoop& each) { return each.place == place; });
+  if (known != loops.end()) return *known;
+  HotLoop made;
+  made.place = std::move(place);
+  made.by_trips = false;
+  loops.push_back(std::move(made));
+  return loops.back();
 }
 
 std::string times(std::int64_t count) { return count == 1 ? "once" : fmt::format("{} times", count); }
@@ -39,6 +56,21 @@ void add_flows(const FlowPlace& place, HotLoop& loop) {
   }
   loop.is_pending = place.pending != nullptr;
   loop.no_flow = place.given_up.empty() ? place.latest_reason : place.given_up;
+}
+
+void add_loop_nodes(const Compiled& compiled, std::vector<HotLoop>& loops) {
+  std::set<const jit::LoopTally*> seen;
+  for (const Entry* entry : compiled.in_order) {
+    for (const jit::Node& node : entry->captured.nodes) {
+      const jit::LoopFunction* const function = node.is_constant() ? nullptr : jit::loop_function(*node.op);
+      if (function == nullptr || !seen.insert(function->tally.get()).second) continue;
+      HotLoop& loop = loop_at(fmt::format("{}:{}", node.place.file.get(), node.place.line), loops);
+      if (std::count(loop.forms.begin(), loop.forms.end(), kNodeForm) == 0)
+        loop.forms.emplace_back(kNodeForm);
+      loop.runs += function->tally->runs;
+      loop.iterations += function->tally->iterations;
+    }
+  }
 }
 
 std::vector<FlowInfo> infos_of(const FlowPlace& place, const std::string& where) {

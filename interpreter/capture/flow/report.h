@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "interpreter/capture/compiled.h"
 #include "interpreter/capture/flow/place.h"
 #include "interpreter/capture/stages.h"
 
@@ -11,6 +12,8 @@ namespace kiln::interp::capture {
 
 // Adds to the loop what its flows did.
 void add_flows(const FlowPlace& place, HotLoop& loop);
+// Adds the loops that are nodes of graphs, each once.
+void add_loop_nodes(const Compiled& compiled, std::vector<HotLoop>& loops);
 // The flows of a place, in the order in which they are tried.
 std::vector<FlowInfo> infos_of(const FlowPlace& place, const std::string& where);
 // Sentences on a loop that runs, or does not run, as a flow graph; empty where that was not tried.

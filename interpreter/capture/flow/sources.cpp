@@ -23,6 +23,7 @@ void FlowSources::begin(FlowNotes& notes, LevelsAround& entered) {
 }
 
 void FlowSources::begin(FlowNotes& notes, Entry& entry) {
+  if (entry.kind == Input::Kind::Number && begin_as_size(notes, entry)) return;
   flow_.inputs.push_back({entry.kind, entry.source});
   const bool requires_gradients =
       entry.kind == Input::Kind::Tensor && requires_grad(levels::innermost(entry.value.tensor()));
@@ -38,9 +39,30 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
     entry.item = begin_numbers(notes, entry);
     return;
   }
+  if (entry.kind == Input::Kind::Rows) {
+    entry.item = begin_rows(notes, entry);
+    return;
+  }
   const DType dtype = FlowItem::constant(entry.value).dtype;
   const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
   entry.item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
+  if (entry.kind == Input::Kind::Number && dtype == DType::I64)
+    sizes_.add_number(jit::symbol_of(entry.item.operand.value), hint, entry.source);
+}
+
+// An int that was found to be a size of tensors is that size in the flow, and no input.
+bool FlowSources::begin_as_size(FlowNotes& notes, Entry& entry) {
+  const std::optional<Dim> size = sizes_.size_of_number(notes, entry.source);
+  if (!size) return false;
+  entry.item = FlowItem::number(DType::I64, jit::Operand::of_number(*size));
+  expect_type(FlowItem::at(entry.value, entry.source));
+  Guard guard;
+  guard.kind = Guard::Kind::Computed;
+  guard.source = entry.source;
+  guard.number = sizes_.is_size(entry.source, *size);
+  guard.value = Value(true);
+  this->guard(std::move(guard));
+  return true;
 }
 
 Tensor FlowSources::now(const Tensor& x) const {
@@ -87,6 +109,20 @@ FlowItem FlowSources::begin_numbers(FlowNotes& notes, const Entry& entry) {
   const Dim room = notes.add_size(symbol, input.grows ? LoopFlow::room_of(size) : size);
   return FlowItem::of(
       notes.add_tensor({dtype_of_list(entry), Device{}, {room}, false, std::nullopt}, entry.name));
+}
+
+FlowItem FlowSources::begin_rows(FlowNotes& notes, const Entry& entry) {
+  LoopFlow::Input& input = flow_.inputs.back();
+  const WrittenList& list = lists_.at(entry.source);
+  const auto bytes = static_cast<std::int64_t>(kiln::size_of(list.dtype));
+  const std::string symbol = fmt::format("l{}", &entry - entries_.data());
+  jit::Type type{
+      list.dtype, Device{}, {notes.add_size(symbol, LoopFlow::rows_of(bytes))}, false, std::nullopt};
+  for (const Dim each : *list.row) {
+    type.sizes.push_back(*sizes_.over_inputs(notes, each));
+    input.row.push_back(sizes_.expr_of(type.sizes.back()));
+  }
+  return FlowItem::of(notes.add_tensor(type, entry.name));
 }
 
 SourceId FlowSources::part(SourceId parent, Source::Kind kind, std::int64_t number, const std::string& text) {
@@ -153,12 +189,37 @@ FlowItem FlowSources::numbers(const Value& list, SourceId owner) {
   return find(Input::Kind::Numbers, list, owner);
 }
 
+FlowItem FlowSources::rows(const Value& list, SourceId owner, const Tensor& item) {
+  const std::string name = "`" + flow_.sources[owner].text + "`";
+  const auto [known, is_new] = lists_.try_emplace(owner, WrittenList{item.dtype(), true});
+  if (is_new) {
+    for (const Dim each : item.sizes()) {
+      if (!sizes_.over_inputs(*notes_, each)) {
+        lists_.erase(known);
+        throw Unsupported{name + " gets a tensor whose sizes follow the loop"};
+      }
+    }
+    known->second.row = item.sizes();
+    throw ReadAgain{};
+  }
+  const WrittenList& written = known->second;
+  const bool fits =
+      written.row && written.dtype == item.dtype() && written.row->size() == item.sizes().size();
+  if (!fits) throw Unsupported{name + " gets items of several types"};
+  return find(Input::Kind::Rows, list, owner);
+}
+
+bool FlowSources::appends_tensors() const {
+  return std::any_of(lists_.begin(), lists_.end(),
+                     [](const auto& each) { return each.second.row.has_value(); });
+}
+
 void FlowSources::expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows) {
   const std::vector<Value>& items = list.as<List>().items;
   if (!items.empty() && (!items[0].is_number() || FlowItem::constant(items[0]).dtype != dtype))
     throw Unsupported{"`" + flow_.sources[owner].text + "` gets an item of another kind"};
   const auto [known, is_new] = lists_.try_emplace(owner, WrittenList{dtype, grows});
-  if (!is_new && known->second.dtype != dtype)
+  if (!is_new && (known->second.dtype != dtype || known->second.row))
     throw Unsupported{"`" + flow_.sources[owner].text + "` gets items of two kinds"};
   if (!is_new && (known->second.grows || !grows)) return;
   known->second.grows = grows;

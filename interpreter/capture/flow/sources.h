@@ -44,6 +44,11 @@ class FlowSources {
   FlowItem numbers(const Value& list, SourceId owner);
   // The loop writes numbers of this kind into the list, or changes how many there are.
   void expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows);
+  // The loop appends tensors to the list, which has been found at its owner: memory for them, of one row for
+  // each. Throws Unsupported for one of another type than those before.
+  FlowItem rows(const Value& list, SourceId owner, const Tensor& item);
+  bool appends_tensors(SourceId list) const { return is_written(list) && lists_.at(list).row.has_value(); }
+  bool appends_tensors() const;
   bool writes_lists() const { return !lists_.empty(); }
   bool is_written(SourceId list) const { return lists_.contains(list); }
   bool grows(SourceId list) const { return is_written(list) && lists_.at(list).grows; }
@@ -70,13 +75,16 @@ class FlowSources {
   struct WrittenList {
     DType dtype = DType::I64;
     bool grows = false;
+    std::optional<Dims> row{};  // sizes of the tensors that are appended, over those of inputs
   };
   DType dtype_of_list(const Entry& entry) const;
   void expect_one(SourceId source, SourceId first);
   FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
   void begin(FlowNotes& notes, Entry& entry);
+  bool begin_as_size(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
+  FlowItem begin_rows(FlowNotes& notes, const Entry& entry);
   // As in the call in which the loop is read.
   Tensor now(const Tensor& x) const;
 
