@@ -20,7 +20,7 @@ std::vector<TensorType> run_rule(const Op& op, std::span<const Type> operands, c
 
 void check_not_data_dependent(const Op& op, const TensorType& type) {
   if (std::none_of(type.sizes.begin(), type.sizes.end(), [](Dim size) { return same(size, -1); })) return;
-  throw OpError(ErrorKind::Capture, std::string(op.name()) + ": the shape of the result depends on data");
+  throw OpError(ErrorKind::Capture, spoken_name(op) + ": the shape of the result depends on data");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ void check_optional(const Op& op, Inputs inputs) {
     if (parameter.kind != ArgKind::Tensor && parameter.kind != ArgKind::OptionalTensor) continue;
     if (!is_number(inputs[i++]) || parameter.kind == ArgKind::Tensor) continue;
     throw OpError(ErrorKind::Type,
-                  std::string(op.name()) + ": `" + parameter.name + "` must be a tensor, it is a number",
+                  spoken_name(op) + ": `" + parameter.name + "` must be a tensor, it is a number",
                   {static_cast<int>(i) - 1}, "none leaves it out; `full` makes a tensor of equal elements");
   }
   // Of a list that may have gaps: an absent input is known by the type of a bool number.
@@ -52,7 +52,7 @@ void check_optional(const Op& op, Inputs inputs) {
                   [](const Parameter& each) { return each.kind == ArgKind::OptionalTensorList; });
   for (; has_gaps && i < inputs.size(); ++i) {
     if (!is_number(inputs[i]) || inputs[i].dtype() != DType::Bool) continue;
-    throw OpError(ErrorKind::Type, std::string(op.name()) + ": a bool stands where a tensor or none must be",
+    throw OpError(ErrorKind::Type, spoken_name(op) + ": a bool stands where a tensor or none must be",
                   {static_cast<int>(i)}, "none leaves it out; tensor(true) is a mask of no dimensions");
   }
 }
@@ -145,7 +145,7 @@ void check_result(const Op& op, const Tensor& target, const TensorType& result) 
     throw OpError(ErrorKind::Shape,
                   inplace_name(op) + ": the result has shape " + to_string(result.sizes) +
                       ", which cannot be written into a " + to_string(target.type()),
-                  {0}, "use " + std::string(op.name()) + ", which makes a new tensor");
+                  {0}, "use " + spoken_name(op) + ", which makes a new tensor");
   }
   if (category(result.dtype) > category(target.dtype())) {
     throw OpError(ErrorKind::DType,

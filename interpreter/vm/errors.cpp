@@ -189,11 +189,65 @@ lang::Span argument_span(const Frame& frame, const Failure& failure) {
   return {};
 }
 
+// Is what stands before the dot of a method call none of its arguments, as a module is? Nothing where it may
+// be either.
+std::optional<bool> is_namespace(const Frame& caller, const Code& callee) {
+  const OperandNote& before = caller.code->operands[caller.code->notes[caller.place()].first_operand];
+  if (before.origin == OperandNote::Origin::Global) {
+    const Value& held = caller.module().slots[caller.module().slot(before.name)];
+    return held.is(Tag::Module) || held.is(Tag::StructType);
+  }
+  const bool is_method = callee.name.find('.') != std::string::npos;
+  if (is_method || callee.file->is_library()) return false;
+  return std::nullopt;
+}
+
 }  // namespace
 
-void label_call(const Frame& frame, lang::Diagnostic& diagnostic, std::size_t argument) {
+std::optional<std::size_t> operand_of_parameter(const Frame& caller, const Code& callee,
+                                                std::size_t parameter) {
+  const Opcode op = caller.code->opcode_at(caller.place());
+  const bool is_one = callee.parameters[parameter].kind == lang::Parameter::Kind::Normal;
+  if (!is_call(op) || !is_one) return std::nullopt;
+  const std::size_t receivers = is_method_call(op) ? 1 : 0;
+  if (const CallShape* shape = shape_of(caller)) {
+    for (std::size_t k = 0; k < shape->items.size(); ++k) {
+      const CallShape::Item& item = shape->items[k];
+      if (item.kind == lang::Argument::Kind::Named && item.name == callee.parameters[parameter].name)
+        return k + receivers;
+    }
+  }
+  // The registers tell nothing: a call has moved its arguments to where the function reads them.
+  std::size_t unwritten = 0;  // parameters in front whose arguments do not stand in the call
+  std::size_t skipped = 0;    // operands in front that are no arguments
+  const bool makes = callee.name.ends_with(".init");
+  if (makes) {
+    unwritten = 1;
+    skipped = receivers;
+  } else if (receivers == 1) {
+    const std::optional<bool> is_before = is_namespace(caller, callee);
+    if (!is_before) return std::nullopt;
+    skipped = *is_before ? 1 : 0;
+  } else if (callee.name.find('.') != std::string::npos) {
+    if (!callee.name.ends_with(".call")) return std::nullopt;
+    unwritten = 1;
+  }
+  const std::vector<std::size_t> operands = positional_operands(caller);
+  if (parameter < unwritten || parameter - unwritten + skipped >= operands.size()) return std::nullopt;
+  return operands[parameter - unwritten + skipped];
+}
+
+void label_call(const Frame& frame, lang::Diagnostic& diagnostic) {
   diagnostic.labels.push_back({frame.code->span(frame.place()), ""});
-  if (worth_a_label(frame, argument)) label_operand(frame, argument, diagnostic);
+}
+
+void label_argument(const Frame& frame, lang::Diagnostic& diagnostic, std::size_t operand,
+                    const Value& value) {
+  const OperandNote& about = frame.code->operands[frame.code->notes[frame.place()].first_operand + operand];
+  std::string text;
+  if (!about.name.empty())
+    text = std::string(about.name) + ": " + describe(value) + origin_text(frame, about);
+  diagnostic.labels.push_back({{frame.code->file, about.begin, about.end}, std::move(text)});
 }
 
 void place_failure(Vm& vm, Failure& failure) {
@@ -201,7 +255,9 @@ void place_failure(Vm& vm, Failure& failure) {
   if (!diagnostic.labels.empty() || failure.is_exit || vm.frame() < vm.frames_begin()) return;
   const Frame& frame = *vm.frame();
   const std::size_t pc = frame.place();
-  const bool in_call = is_call(frame.code->opcode_at(frame.place()));
+  const Opcode op = frame.code->opcode_at(pc);
+  const bool in_call = is_call(op);
+  if (op != Opcode::Throw) name_called_function(vm, failure);
   if (const lang::Span argument = argument_span(frame, failure)) {
     diagnostic.labels.push_back({argument, ""});
     return;

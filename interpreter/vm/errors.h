@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 
 #include "interpreter/vm/vm.h"
 #include "tensor/error.h"
@@ -50,8 +51,19 @@ Failure describe_exception(const std::exception_ptr& error);
 // Gives a diagnostic without a place that of the active instruction, with a label for each operand.
 void place_failure(Vm& vm, Failure& failure);
 
-// Places a diagnostic at the call `frame` is making, with a label for one argument.
-void label_call(const Frame& frame, lang::Diagnostic& diagnostic, std::size_t argument);
+// Where a function of the library fails that is composed of others, lets the sentence name it and its own
+// argument.
+void name_called_function(Vm& vm, Failure& failure);
+
+// Which operand of the call that `caller` is making was given for a parameter of the function called; nothing
+// where none was, or where the call does not tell.
+std::optional<std::size_t> operand_of_parameter(const Frame& caller, const Code& callee,
+                                                std::size_t parameter);
+
+// Places a diagnostic at the call that `frame` is making, or at an argument of it, whose value is given.
+void label_call(const Frame& frame, lang::Diagnostic& diagnostic);
+void label_argument(const Frame& frame, lang::Diagnostic& diagnostic, std::size_t operand,
+                    const Value& value);
 
 // The value of an operand of the instruction a frame stands at; null for literals in the instruction.
 const Value* operand_value(const Frame& frame, std::size_t operand);

@@ -2,7 +2,6 @@
 #include "interpreter/vm/signature.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -194,7 +193,11 @@ void SignatureCheck::bind_names() {
 }
 
 void SignatureCheck::arguments() {
-  const std::string of = code_.name.empty() ? "" : " of " + code_.name;
+  // A struct is made by its name.
+  constexpr std::string_view kMaker = ".init";
+  const std::string_view name = code_.name;
+  const std::string_view called = name.ends_with(kMaker) ? name.substr(0, name.size() - kMaker.size()) : name;
+  const std::string of = called.empty() ? "" : " of " + std::string(called);
   for (std::size_t i = 0; i < code_.parameters.size(); ++i) {
     const CodeParameter& p = code_.parameters[i];
     if (!p.annotation) continue;
@@ -239,14 +242,21 @@ void op_CheckArguments(Vm& vm, Value* r, const Instruction&) { SignatureCheck(vm
 void op_CheckResult(Vm& vm, Value* r, const Instruction& i) { SignatureCheck(vm, r).result(r[i.a]); }
 
 // The call is where the mistake is: its place, with a caret under the argument. A call by the library is the
-// mistake of who called that, whose arguments are others.
+// mistake of the program that called it, whose arguments are others.
 void Vm::blame_caller(Failure& failure, std::size_t argument) {
   const Frame* caller = frame_ - 1;
   while (caller > frames_begin() && caller->code->file->is_library()) --caller;
   if (caller < frames_begin()) return;
   traced_ = frame_;
-  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  label_call(*caller, failure.diagnostic, caller == frame_ - 1 ? argument : kNone);
+  if (caller == frame_ - 1) {
+    if (const auto operand = operand_of_parameter(*caller, code(), argument)) {
+      const Value& held = frame_->base[argument];
+      label_argument(*caller, failure.diagnostic, *operand,
+                     held.is(Tag::Cell) ? held.as<Cell>().value : held);
+      return;
+    }
+  }
+  label_call(*caller, failure.diagnostic);
 }
 
 }  // namespace kiln::interp

@@ -196,7 +196,7 @@ Tensors Recorder::bind(const Op& op, Inputs given, const Attrs& attrs) {
   Tensors results = kiln::bind(op, inputs, attrs);
   if (!is_noting()) return results;
   if (op.has(kDataDependent) || depends_on_data(op, inputs, attrs)) {
-    stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
+    stop_noting("the size of a result of " + spoken_name(op) + " depends on data");
     return results;
   }
   // An op that returns its operand, as a cast to the same dtype, is no node.
@@ -257,7 +257,7 @@ Tensors Recorder::bind_body(const Op& op, Inputs inputs, const Attrs& attrs) {
   }
   if (is_stopped()) return results;
   if (op.has(kDataDependent) || depends_on_data(op, inputs, attrs)) {
-    stop_noting("the size of a result of " + std::string(op.name()) + " depends on data");
+    stop_noting("the size of a result of " + spoken_name(op) + " depends on data");
     return results;
   }
   // A varying number must be an operand of a node of the body, too; otherwise the body uses it untraceably.

@@ -14,8 +14,26 @@ namespace {
 
 TensorType type_of(const Tensor& x) { return x ? x.type() : TensorType{DType::Bool, {}, {}, true}; }
 
+// The op that the program has called, while bodies of ops run for it: errors speak of that one.
+class CalledOp {
+ public:
+  explicit CalledOp(const Op& op) : before_(called_) {
+    if (called_ == nullptr) called_ = &op;
+  }
+  CalledOp(const CalledOp&) = delete;
+  CalledOp& operator=(const CalledOp&) = delete;
+  ~CalledOp() { called_ = before_; }
+
+  static const Op& or_else(const Op& op) { return called_ == nullptr ? op : *called_; }
+
+ private:
+  static thread_local const Op* called_;
+  const Op* before_;
+};
+thread_local const Op* CalledOp::called_ = nullptr;
+
 [[noreturn]] void refuse_random(const Op& op) {
-  throw OpError(ErrorKind::Value, "vmap: " + std::string(op.name()) + " draws random numbers", {},
+  throw OpError(ErrorKind::Value, "vmap: " + spoken_name(CalledOp::or_else(op)) + " draws random numbers", {},
                 "say whether examples draw alike: randomness=\"same\", or each for itself: "
                 "randomness=\"different\"");
 }
@@ -37,7 +55,10 @@ Tensor BatchLevel::batch_of(const Tensor& x) const {
 
 Tensors BatchLevel::bind(const Op& op, Inputs inputs, const Attrs& attrs) {
   const bool any = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor& x) { return owns(x); });
-  if (op.batch.missing == kComposite && (any || op.draws())) return run_body(op, inputs, attrs);
+  if (op.batch.missing == kComposite && (any || op.draws())) {
+    const CalledOp called(op);
+    return run_body(op, inputs, attrs);
+  }
   if (op.draws()) return draw(op, inputs, attrs);
   if (any) return run_rule(op, inputs, attrs);
   const Below below(*this);
@@ -50,9 +71,9 @@ Tensors BatchLevel::run_rule(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (!op.draws()) op.infer(types, attrs);
   if (!op.batch) {
     if (size_ > 0) {
-      warn_once("vmap " + std::string(op.name()),
-                transform() + " has no batching rule for " + std::string(op.name()) + " (" +
-                    std::string(op.batch.missing) + "): it runs example by example");
+      warn_once("vmap " + std::string(op.name()), transform() + " has no batching rule for " +
+                                                      spoken_name(op) + " (" + std::string(op.batch.missing) +
+                                                      "): it runs example by example");
     }
     return loop(op, inputs, attrs, false);
   }
@@ -151,10 +172,10 @@ Tensors BatchLevel::of_none(const Op& op, Inputs inputs, const Attrs& attrs) {
   Tensors outputs;
   for (const TensorType& each : op.infer(types, attrs)) {
     if (std::find(each.sizes.begin(), each.sizes.end(), -1) != each.sizes.end()) {
-      throw OpError(ErrorKind::Value,
-                    "vmap: the shape of what " + std::string(op.name()) +
-                        " gives depends on data, and there are no examples",
-                    {0}, "use an op whose shape does not depend on data, such as where(condition, a, b)");
+      throw OpError(
+          ErrorKind::Value,
+          "vmap: the shape of what " + spoken_name(op) + " gives depends on data, and there are no examples",
+          {0}, "use an op whose shape does not depend on data, such as where(condition, a, b)");
     }
     const Below below(*this);
     outputs.push_back(ops::zeros(rules::prepend(0, each.sizes), each.dtype, each.device));
@@ -180,9 +201,9 @@ Tensors BatchLevel::loop(const Op& op, Inputs inputs, const Attrs& attrs, bool a
       for (std::size_t k = 0; k < outputs.size(); ++k) {
         if (b > 0 && outputs[k].sizes() != columns[k][0].sizes()) {
           throw OpError(ErrorKind::Shape,
-                        transform() + ": " + std::string(op.name()) + " gives " +
-                            to_string(columns[k][0].type()) + " for one example and " +
-                            to_string(outputs[k].type()) + " for another: a batch needs results of one shape",
+                        transform() + ": " + spoken_name(op) + " gives " + to_string(columns[k][0].type()) +
+                            " for one example and " + to_string(outputs[k].type()) +
+                            " for another: a batch needs results of one shape",
                         {0}, "use an op whose shape does not depend on data, such as where(condition, a, b)");
         }
         columns[k].push_back(std::move(outputs[k]));

@@ -95,10 +95,9 @@ Tensors jvp_by_transposition(const JvpArgs& args) {
 Tensors push_forward(const JvpArgs& args) {
   if (args.op.jvp) return args.op.jvp.fn(args);
   if (args.op.vjp) return jvp_by_transposition(args);
-  throw OpError(
-      ErrorKind::Autograd,
-      std::string(args.op.name()) + " has no forward derivative: " + std::string(args.op.jvp.missing), {},
-      "detach its input, or give the derivative with an `autograd` function");
+  throw OpError(ErrorKind::Autograd,
+                spoken_name(args.op) + " has no forward derivative: " + std::string(args.op.jvp.missing), {},
+                "detach its input, or give the derivative with an `autograd` function");
 }
 
 // The tangent of a view that is no view of the base's tangent, since that has another layout than the base.

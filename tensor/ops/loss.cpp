@@ -63,7 +63,7 @@ std::vector<TensorType> infer_pair_loss(std::span<const TensorType> in, const At
 
 void refuse_weight_gradient(const VjpArgs& args) {
   if (args.needs.size() < 3 || !args.needs[2]) return;
-  throw OpError(ErrorKind::Autograd, std::string(args.op.name()) + " has no gradient by its weight", {2},
+  throw OpError(ErrorKind::Autograd, spoken_name(args.op) + " has no gradient by its weight", {2},
                 "pass weight.detach(), or weigh the loss of each element: reduction=\"none\"");
 }
 

@@ -113,7 +113,7 @@ Tensors batch_reduced_dims(const BatchArgs& args) {
 Tensors batch_index(const BatchArgs& args) {
   const int rank = args.inputs[0].rank() - 1;
   Attrs attrs = args.attrs;
-  attrs.set("dim", std::int64_t{wrap_dim(attrs.get<std::int64_t>("dim"), rank, args.op.name()) + 1});
+  attrs.set("dim", std::int64_t{wrap_dim(attrs.get<std::int64_t>("dim"), rank, spoken_name(args.op)) + 1});
   const Tensor input = with_a_dim(args.inputs[0]);
   Tensors outputs = bind(args.op, {&input, 1}, attrs);
   if (rank == 0) {

@@ -118,6 +118,8 @@ PROGRAMS = [
     Program("gather", "while true { x[i] };", "x = rand(50000000); i = randint(0, 50000000, (50000000,))"),
     Program("scatter", "while true { zeros(50000000).scatter_add(0, i, x) };",
             "x = rand(50000000); i = randint(0, 50000000, (50000000,))"),
+    Program("scatter to one place", "while true { zeros(10).scatter_add(0, i, x) };",
+            "x = rand(50000000); i = zeros(50000000, dtype=i64)"),
     Program("write in place", "while true { x.index_add_(0, i, x) };",
             "x = rand(30000000); i = randint(0, 30000000, (30000000,))"),
     Program("add in place", "while true { x += 1 };", LARGE),

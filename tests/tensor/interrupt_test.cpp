@@ -114,4 +114,15 @@ TEST_CASE("a write into memory that is there is whole or not begun", "[interrupt
   }
 }
 
+TEST_CASE("writes to one place are cut in pieces, too", "[interrupt]") {
+  constexpr Dim kCount = 4'000'000;
+  const std::array<Dim, 1> sizes{kCount}, few{10};
+  const Tensor x = ops::zeros(few), ones = ops::ones(sizes), places = ops::zeros(sizes, DType::I64);
+  const Threads number(1);
+  const Request request(60);
+  CHECK(is_cut([&] { ops::scatter_add(x, 0, places, ones); }));
+  let_interrupt_pass(200);  // putting the places in order takes as many pieces again
+  CHECK(is_cut([&] { ops::index_add(x, 0, places, ones); }));
+}
+
 }  // namespace kiln::interrupt_test

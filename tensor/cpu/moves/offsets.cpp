@@ -51,17 +51,20 @@ template <class T, class Write>
 void scatter_lines(T* out, const T* in, const std::int64_t* index, const OffsetLines& lines,
                    const Write& write) {
   const auto count = static_cast<std::int64_t>(lines.index.size());
-  parallel_for(count, std::max<std::int64_t>(1, kOffsetsGrain / std::max<std::int64_t>(lines.length, 1)),
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t line = begin; line < end; ++line) {
-                   T* to = out + lines.other[as_index(line)];
-                   const T* from = in + lines.source[as_index(line)];
-                   const std::int64_t* place = index + lines.index[as_index(line)];
-                   for (std::int64_t i = 0; i < lines.length; ++i) {
-                     write(to[place[i * lines.index_step] * lines.other_step], from[i * lines.source_step]);
-                   }
-                 }
-               });
+  parallel_for(
+      count, std::max<std::int64_t>(1, kOffsetsGrain / std::max<std::int64_t>(lines.length, 1)),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t line = begin; line < end; ++line) {
+          T* to = out + lines.other[as_index(line)];
+          const T* from = in + lines.source[as_index(line)];
+          const std::int64_t* place = index + lines.index[as_index(line)];
+          // One line may be all that there is.
+          in_pieces(as_index(lines.length), kPieceOfValues, [&](std::size_t first, std::size_t past) {
+            for (auto i = static_cast<std::int64_t>(first); i < static_cast<std::int64_t>(past); ++i)
+              write(to[place[i * lines.index_step] * lines.other_step], from[i * lines.source_step]);
+          });
+        }
+      });
 }
 
 }  // namespace

@@ -54,13 +54,16 @@ void put_places(T* out, const T* in, std::int64_t spread, const Places& places, 
         if (shares.ranges > 1 && (all[m] < low || all[m] >= low + shares.width)) continue;
         T* to = out + places.outer[as_index(o)] + all[m] * places.step;
         const T* from = in + (o * middle + m) * inner * spread;
-        if (places.dense && spread == 1) {
-          for (std::int64_t i = 0; i < inner; ++i) write(to[i], from[i]);
-        } else if (places.dense) {
-          for (std::int64_t i = 0; i < inner; ++i) write(to[i], *from);
-        } else {
-          for (std::int64_t i = 0; i < inner; ++i) write(to[places.inner[as_index(i)]], from[i * spread]);
-        }
+        in_pieces(as_index(inner), kPieceOfValues, [&](std::size_t first, std::size_t past) {
+          if (places.dense && spread == 1) {
+            for (std::size_t i = first; i < past; ++i) write(to[i], from[i]);
+          } else if (places.dense) {
+            for (std::size_t i = first; i < past; ++i) write(to[i], *from);
+          } else {
+            for (std::size_t i = first; i < past; ++i)
+              write(to[places.inner[i]], from[static_cast<std::int64_t>(i) * spread]);
+          }
+        });
       }
     }
   });
@@ -97,11 +100,14 @@ class Regions {
     out += places_.outer[0] + places_.inner[0] + low_ * step;
     parallel_for(regions_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t region = begin; region < end; ++region) {
-        check_interrupt();
         T* to = out + (region << shift_) * step;
-        const std::int64_t last = region + 1 < regions_ ? starts_[as_index((region + 1) * chunks_)] : count_;
-        for (std::int64_t i = starts_[as_index(region * chunks_)]; i < last; ++i)
-          write(to[std::int64_t{entries_[i].place} * step], entries_[i].value);
+        const std::int64_t first = starts_[as_index(region * chunks_)];
+        const std::int64_t past = region + 1 < regions_ ? starts_[as_index((region + 1) * chunks_)] : count_;
+        // All entries may go to one region.
+        in_pieces(as_index(past - first), kPieceOfValues, [&](std::size_t from, std::size_t to_entry) {
+          for (const Entry* entry = entries_ + first + from; entry < entries_ + first + to_entry; ++entry)
+            write(to[std::int64_t{entry->place} * step], entry->value);
+        });
       }
     });
   }
