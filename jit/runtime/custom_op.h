@@ -10,6 +10,7 @@
 #include "jit/runtime/executable.h"
 #include "jit/runtime/interpreted.h"
 #include "tensor/levels/custom.h"
+#include "tensor/substitute.h"
 
 namespace kiln::jit {
 
