@@ -87,8 +87,8 @@ int wrap_dim(std::int64_t dim, int rank, std::string_view op) {
   const std::int64_t usable = std::max(rank, 1);
   if (dim < -usable || dim >= usable) {
     throw OpError(ErrorKind::Index,
-                  std::string(op) + ": dim " + std::to_string(dim) + " is out of range for a " +
-                      std::to_string(rank) + "-d tensor",
+                  std::string(op.substr(0, op.find('.'))) + ": dim " + std::to_string(dim) +
+                      " is out of range for a " + std::to_string(rank) + "-d tensor",
                   {}, "dims go from " + std::to_string(-usable) + " to " + std::to_string(usable - 1));
   }
   return static_cast<int>(dim < 0 ? dim + usable : dim);

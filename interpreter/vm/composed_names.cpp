@@ -1,23 +1,26 @@
 // Errors in functions that the library composes of others: they name the function that the program has
 // called.
-#include <cctype>
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "interpreter/vm/arguments.h"
 #include "interpreter/vm/errors.h"
+#include "tensor/op.h"
 
 namespace kiln::interp {
 namespace {
 
-// How long the name is that a sentence begins with, as `argsort` in "argsort: it takes real numbers"; 0
-// without one.
+// How long the name of the op is that a sentence begins with, as `argsort` in "argsort: it takes real
+// numbers"; 0 without one, as in what a transform says.
 std::size_t length_of_name(std::string_view sentence) {
-  std::size_t length = 0;
-  while (length < sentence.size() &&
-         (std::isalnum(static_cast<unsigned char>(sentence[length])) != 0 || sentence[length] == '_'))
-    ++length;
-  return sentence.substr(length).starts_with(": ") ? length : 0;
+  const std::size_t length = std::min(sentence.find(": "), sentence.size());
+  if (length == sentence.size()) return 0;
+  const auto& ops = OpTable::get().ops();
+  const bool is_op = std::any_of(ops.begin(), ops.end(), [name = sentence.substr(0, length)](const Op* op) {
+    return spoken_name(*op) == name;
+  });
+  return is_op ? length : 0;
 }
 
 // The argument that the rest of a sentence speaks of, as `dim` in "`dim` must be an int"; "" without one.
