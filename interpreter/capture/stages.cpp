@@ -245,7 +245,8 @@ std::function<jit::Graph(jit::Graph)> edit_by(Interpreter& interpreter, const st
 // Calls a copy of the function that has no entries.
 std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
                                         std::span<const Value> positional,
-                                        std::span<const std::pair<std::string_view, Value>> named) {
+                                        std::span<const std::pair<std::string_view, Value>> named,
+                                        Value& result) {
   capture::CompileOptions options;
   options.backend = capture::kAsCaptured;
   if (const Compiled* before = compiled_of(function)) options.dynamic = before->options.dynamic;
@@ -257,7 +258,7 @@ std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& f
       bool before = std::exchange(is_compiling, true);
       ~Compiling() { is_compiling = before; }
     } asked_for;
-    interpreter.call(f, positional, with_names);
+    result = interpreter.call(f, positional, with_names);
   }
   std::vector<CapturedGraph> parts = in_stretches(*compiled_of(f));
   const Compiled* const before = compiled_of(function);

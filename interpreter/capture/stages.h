@@ -44,10 +44,11 @@ struct CapturedGraph {
 };
 
 // Captures one call of `function` with these arguments. It uses no entries made before, and keeps none.
-// Throws what the call throws.
+// Throws what the call throws. `result` gets what the call gave.
 std::vector<CapturedGraph> capture_call(Interpreter& interpreter, const Value& function,
                                         std::span<const Value> positional,
-                                        std::span<const std::pair<std::string_view, Value>> named);
+                                        std::span<const std::pair<std::string_view, Value>> named,
+                                        Value& result);
 
 // A compiled graph, with what must hold for it to be used.
 struct EntryInfo {

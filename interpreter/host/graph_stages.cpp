@@ -334,10 +334,13 @@ CapturedCall captured_call(Interpreter& interpreter, const Value& f, std::span<c
     CapturedGraph itself;
     itself.graph = graph_of(f);
     itself.guards = itself.graph.guards;
-    return {{std::move(itself)}};
+    CapturedCall call;
+    call.parts.push_back(std::move(itself));
+    return call;
   }
   const Unbound unbound = without_receiver(f, positional);
-  CapturedCall call{capture_call(interpreter, unbound.function, unbound.positional, named)};
+  CapturedCall call;
+  call.parts = capture_call(interpreter, unbound.function, unbound.positional, named, call.result);
   for (CapturedGraph& each : call.parts) describe(each, f, unbound);
   if (!call.parts.empty()) order_inputs(call.parts.front(), unbound.function);
   return call;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "interpreter/capture/stages.h"
+#include "interpreter/values/value.h"
 #include "jit/autodiff/gradient_graphs.h"
 #include "jit/loops/code_line.h"
 #include "jit/passes/functionalize.h"
@@ -52,6 +53,7 @@ std::string stage_names();
 struct CapturedCall {
   std::vector<CapturedGraph> parts;
   jit::Remove remove = jit::Remove::Mutations;  // as `functionalize` was asked to
+  Value result{};                               // what the call gave
 
   std::vector<const CapturedGraph*> graphs() const;  // those that run ops
 };

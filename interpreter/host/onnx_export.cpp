@@ -73,14 +73,20 @@ WrittenModel write_onnx(const CapturedCall& call, const StageRow& stage, const s
                         const WriteOptions& options) {
   const CapturedGraph& captured = only_graph(call, "a model");
   const jit::KeptBackward whole;  // a derivative of a function of the program is one node, as its forward is
-  const StageMade made = stage_made(stage, captured, call.remove);
+  StageMade made = stage_made(stage, captured, call.remove);
   if (made.lines) raise("ValueError", fmt::format("the stage \"{}\" is a text and no graph", stage.name));
+  const bool has_all_results =
+      made.graph.stage != jit::Stage::Functional || give_every_result(made.graph, captured, call.result);
   onnx::ExportOptions from_here = options.model;
   from_here.generator = captured.generator;
   const std::vector<Tensor> given = given_of(captured, made.graph);
   const std::vector<Tensor> stored = stored_of(captured, made.graph, given);
   onnx::Export result = onnx::export_graph(made.graph, stored, from_here);
   refuse_problems(result.problems);
+  if (!has_all_results)
+    result.notes.push_back(
+        "the call gives tensors that are no outputs of the model: give them on through an op, as "
+        "`x.clone()`");
   const bool is_external = options.external.value_or(!onnx::fits_in_one_file(result.model));
   const auto compare = [&](const onnx::ModelProto& model) {
     if (options.check && !from_here.draws_at_runtime)

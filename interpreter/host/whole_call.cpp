@@ -2,12 +2,64 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "interpreter/host/program_state.h"
+#include "interpreter/host/pytree.h"
 #include "interpreter/values/raise.h"
 
 namespace kiln::interp::host {
+namespace {
+
+// What the graph has for an argument at the end of the call; absent for one that it does not read, that
+// shares memory with another one, or whose layout the call changes.
+jit::Operand argument_operand(const jit::Graph& graph, const CapturedGraph& captured,
+                              const Tensor& argument) {
+  const std::vector<int> arguments = captured.graph.arguments();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto at = static_cast<std::size_t>(arguments[i]);
+    if (arguments[i] < 0 || at >= captured.arguments.size() || !captured.arguments[at].is_same(argument))
+      continue;
+    for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+      if (graph.values[k].name != captured.graph.values[i].name) continue;
+      auto last = static_cast<jit::ValueId>(k);
+      for (const jit::Effect& effect : graph.effects) {
+        if (effect.input != static_cast<jit::ValueId>(k) || effect.kind == jit::Effect::Kind::Same) continue;
+        if (effect.kind != jit::Effect::Kind::Write) return {};
+        last = effect.value;
+      }
+      return jit::Operand::of(last);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool give_every_result(jit::Graph& graph, const CapturedGraph& captured, const Value& result) {
+  const std::vector<Tensor> given = tensors_in(result);
+  std::vector<jit::Operand> outputs;
+  std::size_t next = 0;  // of the outputs that are there
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto before = std::find_if(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(i),
+                                     [&](const Tensor& each) { return each.is_same(given[i]); });
+    if (before - given.begin() < static_cast<std::ptrdiff_t>(i)) {
+      outputs.push_back(outputs[static_cast<std::size_t>(before - given.begin())]);
+    } else if (const jit::Operand argument = argument_operand(graph, captured, given[i]);
+               argument.is_value()) {
+      outputs.push_back(argument);
+    } else if (next < graph.outputs.size()) {
+      outputs.push_back(graph.outputs[next++]);
+    } else {
+      return false;
+    }
+  }
+  // Other outputs are for what the program keeps beside the result: which of them is which is not known.
+  if (next != graph.outputs.size()) return outputs.size() == next;
+  graph.outputs = std::move(outputs);
+  return true;
+}
 
 CapturedCall captured_and_restored(Interpreter& interpreter, const Value& f,
                                    std::span<const Value> positional,

@@ -22,5 +22,9 @@ std::vector<Tensor> given_of(const CapturedGraph& captured, const jit::Graph& gr
 // Those of them that the call's arguments are not: parameters and variables from outside.
 std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& graph,
                               std::vector<Tensor> given);
+// Gives the functional graph an output for each tensor that the call gave, in their order, also for arguments
+// and for what is given twice. False where one of them is none: an argument that no op reads, or one
+// beside what the program keeps of the call.
+bool give_every_result(jit::Graph& graph, const CapturedGraph& captured, const Value& result);
 
 }  // namespace kiln::interp::host
