@@ -136,13 +136,22 @@ std::vector<TensorType> dropout_infer(std::span<const TensorType> inputs, const 
   need_float(inputs[0], attrs);
   return rules::infer_same(inputs, attrs);
 }
-Tensors dropout_body(const Op&, Inputs inputs, const Attrs& attrs) {
+// Draws one number for each element of `like`, which has the sizes of x and is x where that is real.
+Tensor dropped(const Tensor& x, const Tensor& like, const Attrs& attrs) {
   static const Op& bernoulli = op_named("bernoulli.p");
   const double p = attrs.get<double>("p");
-  if (!attrs.get<bool>("training") || p == 0) return {inputs[0]};
-  if (p == 1) return {inputs[0] * ops::zeros_like(inputs[0])};
-  const Tensor kept = apply_one(bernoulli, {inputs[0]}, {1 - p});
-  return {inputs[0] * (kept * (1 / (1 - p)))};
+  if (!attrs.get<bool>("training") || p == 0) return x;
+  if (p == 1) return x * ops::zeros_like(like);
+  const Tensor kept = apply_one(bernoulli, {like}, {1 - p});
+  return x * (kept * (1 / (1 - p)));
+}
+Tensors dropout_body(const Op&, Inputs inputs, const Attrs& attrs) {
+  return {dropped(inputs[0], inputs[0], attrs)};
+}
+// Both parts of an element are kept, or neither is.
+Tensors dropout_of_complex(const Op&, Inputs inputs, const Attrs& attrs) {
+  check_probability(attrs.get<double>("p"), "dropout");
+  return {dropped(inputs[0], ops::real(inputs[0]), attrs)};
 }
 
 std::vector<TensorType> multinomial_infer(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -312,6 +321,7 @@ void add_discrete(OpTable& table) {
   dropout.jvp = Rule<JvpFn>::none(kComposite);
   dropout.traits = 0;
   dropout.decompose = dropout_body;
+  dropout.complex = dropout_of_complex;
   table.add(std::move(dropout));
 }
 

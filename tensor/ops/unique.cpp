@@ -29,6 +29,21 @@ std::vector<TensorType> unique_infer(std::span<const TensorType> inputs, const A
   return types;
 }
 
+// Complex numbers in the order of their real parts, then of their imaginary parts: slices of pairs.
+Tensors unique_of_complex(const Op& op, Inputs inputs, const Attrs& attrs) {
+  const Tensor& z = inputs[0];
+  const bool is_along = attrs.has("dim");
+  if (is_along && z.rank() == 0)
+    throw OpError(ErrorKind::Shape, "unique: a 0-d tensor has no dimension", {0});
+  Attrs of_slices = attrs;
+  of_slices.set("dim", Dim(is_along ? rules::dim_attr(attrs, "dim", z.rank()) : 0));
+  const Tensor pairs = ops::view_as_real(ops::contiguous(is_along ? z : ops::reshape(z, Dims{-1})));
+  Tensors results = kiln::bind(op, {&pairs, 1}, of_slices);
+  results[0] = ops::view_as_complex(results[0]);
+  if (!is_along && attrs.get<bool>("return_inverse")) results[1] = ops::reshape(results[1], z.sizes());
+  return results;
+}
+
 }  // namespace
 
 Tensors unique_with_places(const Tensor& x) {
@@ -46,7 +61,8 @@ void add_unique_ops(OpTable& table) {
        .documentation =
            "The distinct elements, or slices along `dim`, in ascending order; if asked for, also which of "
            "them each one was, and how often each occurs. NaN comes last and equals nothing, so that a slice "
-           "with one is equal to none.",
+           "with one is equal to none. Complex numbers are in the order of their real parts, then of their "
+           "imaginary ones.",
        .example = ">>> unique(tensor([3, 1, 3])).tolist()\n[1, 3]",
        .infer = unique_infer,
        .vjp = Rule<VjpFn>::none(kWhyNoDerivative),
@@ -56,7 +72,8 @@ void add_unique_ops(OpTable& table) {
        .lowering = Lowering::Library,
        .traits = kDataDependent,
        .outputs = kOnDemand,
-       .onnx = OnnxRule::none(onnx_rules::kNoGraph)});
+       .onnx = OnnxRule::none(onnx_rules::kNoGraph),
+       .complex = unique_of_complex});
 }
 
 }  // namespace kiln
