@@ -61,15 +61,19 @@ class Writer {
 
   void add_span(const Event& event) {
     threads_ = std::max(threads_, event.thread + 1);
-    const std::string line =
-        event.line.file == nullptr
-            ? ""
-            : fmt::format(R"(,"args":{{"line":{}}})",
-                          quoted_json(fmt::format("{}:{}", *event.line.file, event.line.number)));
+    std::string facts;
+    const auto say = [&facts](std::string_view name, const std::string& fact) {
+      facts += fmt::format(R"({}"{}":{})", facts.empty() ? R"(,"args":{)" : ",", name, fact);
+    };
+    if (event.line.file != nullptr)
+      say("line", quoted_json(fmt::format("{}:{}", *event.line.file, event.line.number)));
+    if (event.work.bytes >= 0) say("bytes", std::to_string(event.work.bytes));
+    if (event.work.flops >= 0) say("flops", std::to_string(event.work.flops));
+    if (!facts.empty()) facts += '}';
     add(fmt::format(R"({{"name":{},"cat":"{}","ph":"X","ts":{:.3f},"dur":{:.3f},"pid":{},"tid":{}{}}})",
                     quoted_json(event.name), kiln::timeline::name(event.kind), at(event.begin),
                     static_cast<double>(event.duration()) * kMicrosecond, process_.number,
-                    track(event.thread), line));
+                    track(event.thread), facts));
   }
 
   // Such spans may overlap, which those of one track may not.

@@ -16,8 +16,8 @@ struct TracedProcess {
 };
 
 // The events of one process, separated by commas: one of phase X for each span, in microseconds, on the track
-// of its thread, with its line; pairs of b and e for what goes on beside the threads; and a counter of the
-// bytes of live tensors.
+// of its thread, with its line, and of ops and kernels with bytes and flops; pairs of b and e for what goes
+// on beside the threads; and a counter of the bytes of live tensors.
 std::string trace_events(const std::vector<kiln::timeline::Event>& events, const TracedProcess& process);
 
 // The trace of such texts, of which each is of one process.

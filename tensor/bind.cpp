@@ -4,6 +4,7 @@
 #include "tensor/backend.h"
 #include "tensor/complex_bind.h"
 #include "tensor/core_ops.h"
+#include "tensor/cost.h"
 #include "tensor/functions.h"
 #include "tensor/guarded/guarded.h"
 #include "tensor/interrupt.h"
@@ -362,15 +363,25 @@ Tensors run_known_sizes(const Op& op, Inputs inputs, const Attrs& attrs) {
   return run_checked(op, inputs, attrs, check_inputs(op, inputs, attrs));
 }
 
+// Of a view nothing is moved, and of a body its ops are told. A copy does not read its target.
+timeline::Work work_of(const Op& op, Inputs inputs, Inputs results) {
+  if (op.view != nullptr || op.lowering == Lowering::Composite) return {};
+  const Cost cost = cost_of(op, &op == &core_ops().copy ? inputs.subspan(1) : inputs, results);
+  return {cost.bytes, cost.flops.value_or(-1)};
+}
+
 }  // namespace
 
 Tensors run_eager(const Op& op, Inputs inputs, const Attrs& attrs) {
   if (is_over_symbols(inputs, attrs)) [[unlikely]]
     return run_over_symbols(op, inputs, attrs);
   if (timeline::records(timeline::Detail::Phases)) [[unlikely]] {
-    const timeline::Span span(timeline::Kind::Op, op.name());
+    timeline::Span span(timeline::Kind::Op, op.name());
     Tensors results = run_known_sizes(op, inputs, attrs);
-    if (span.is_recorded() && !results.empty() && results[0]) wait_for(results[0].device());
+    if (span.is_recorded()) {
+      if (!results.empty() && results[0]) wait_for(results[0].device());
+      span.does(work_of(op, inputs, results));
+    }
     return results;
   }
   return run_known_sizes(op, inputs, attrs);
@@ -402,9 +413,12 @@ void run_eager_inplace(const Op& op, Inputs inputs, const Attrs& attrs) {
     return run_eager_inplace(op, now.inputs, now.attrs);
   }
   if (timeline::records(timeline::Detail::Phases)) [[unlikely]] {
-    const timeline::Span span(timeline::Kind::Op, inplace_name(op));
+    timeline::Span span(timeline::Kind::Op, inplace_name(op));
     write_known_sizes(op, inputs, attrs);
-    if (span.is_recorded()) wait_for(inputs[0].device());
+    if (span.is_recorded()) {
+      wait_for(inputs[0].device());
+      span.does(work_of(op, inputs, inputs.first(1)));
+    }
     return;
   }
   write_known_sizes(op, inputs, attrs);

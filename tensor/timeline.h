@@ -47,6 +47,12 @@ void set_line_source(std::function<Line()> source);
 
 inline constexpr int kBeside = -1;
 
+// What an op or a kernel moves and computes (tensor/cost.h); -1: not counted.
+struct Work {
+  std::int64_t bytes = -1;
+  std::int64_t flops = -1;
+};
+
 struct Event {
   Kind kind = Kind::Run;
   std::string name;
@@ -58,7 +64,8 @@ struct Event {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t live_bytes = -1;  // of all tensors when an op or an instruction had ended; -1: not asked
-  std::string phase;             // of Kind::Collective: which part of it
+  Work work;
+  std::string phase;  // of Kind::Collective: which part of it
 
   std::int64_t duration() const { return end - begin; }
 };
@@ -145,6 +152,8 @@ class Span {
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
   bool is_recorded() const { return event_ != nullptr; }
+  // Only of one that is recorded.
+  void does(const Work& work) { event_->work = work; }
 
  private:
   void begin(Kind kind, std::string_view name, const Line* line);

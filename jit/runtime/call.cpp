@@ -96,7 +96,7 @@ Tensors Call::run() {
   std::optional<HeldInterrupts> whole;  // all that is written, or nothing
   if (!program_.effects.empty()) whole.emplace();
   if (together) {
-    const TimedInstruction timed(last);
+    const TimedInstruction timed(last, {program_, specialization_, arguments_});
     launch();
   }
   progress_.node = nullptr;
@@ -129,12 +129,15 @@ void Call::one_by_one(std::size_t begin, std::size_t end) {
   for (std::size_t n = begin; n < end; ++n) {
     const Instruction& each = program_.instructions[n];
     progress_.node = each.node;
-    const TimedInstruction timed(each);
+    const bool in_pieces =
+        bound_ == nullptr && each.feeds_next && computes_only(program_.computing().subspan(n, 2));
+    const TimedInstruction timed(program_.computing().subspan(n, in_pieces ? 2 : 1),
+                                 {program_, specialization_, arguments_});
     if (first_gradient_ != SIZE_MAX) [[unlikely]]
       watch_gradients(n);
     if (bound_ != nullptr) {
       carry_out(n);
-    } else if (each.feeds_next && computes_only(program_.computing().subspan(n, 2))) {
+    } else if (in_pieces) {
       const Instruction& kernel = program_.instructions[++n];
       run_in_pieces(each, kernel);
       release(kernel);

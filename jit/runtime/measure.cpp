@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 #include <string_view>
 
 #include "jit/cpu/kernel.h"
 #include "jit/graph/collectives.h"
 #include "jit/graph/evaluate.h"
 #include "jit/loops/kernel_op.h"
+#include "jit/runtime/kernel_cost.h"
 #include "jit/runtime/roof.h"
 #include "tensor/functions.h"
 #include "tensor/generator_scope.h"
@@ -32,54 +32,6 @@ double best_of(int runs, F&& f) {
     total += took;
   }
   return best;
-}
-
-// ---- What nodes read, write and compute ----
-
-std::int64_t bytes_of(const Tensor& x) {
-  return x ? x.numel() * static_cast<std::int64_t>(size_of(x.dtype())) : 0;
-}
-
-// Of a tensor that a kernel reads through views, only what they show.
-std::int64_t bytes_read(const Lowered& lowered, int input, const Tensor& x, const SymbolValues& symbols) {
-  std::int64_t most = 0;
-  for (const LoopNest& pass : lowered.passes) {
-    for (const Load& load : pass.loads) {
-      for (const Load& each : load.operands) {  // at most one for each element
-        if (each.input == input)
-          most =
-              std::max<std::int64_t>(most, std::min(x.numel(), count_elements(evaluate(pass.axes, symbols))));
-      }
-      if (load.input != input) continue;
-      most = std::max<std::int64_t>(most, count_elements(layout_of(load, x.layout(), symbols).layout.sizes));
-    }
-  }
-  return std::min(most * static_cast<std::int64_t>(size_of(x.dtype())), bytes_of(x));
-}
-
-// One for each scalar function and each element that a reduction takes in. What a later pass computes again
-// counts once; so do numbers that are the same for all elements, as nothing.
-std::int64_t kernel_flops(const Lowered& lowered, const Schedule& schedule, const SymbolValues& symbols) {
-  std::set<int> counted;
-  std::int64_t flops = 0;
-  for (std::size_t p = 0; p < lowered.passes.size(); ++p) {
-    const LoopNest& pass = lowered.passes[p];
-    if (schedule.nests[p].of_rows) continue;
-    auto steps = static_cast<std::int64_t>(pass.reductions.size() + pass.columns.size());
-    for (const Instruction& each : pass.body) {
-      const bool counts = each.kind == Instruction::Kind::Apply && !each.invariant;
-      if (counts && counted.insert(each.node).second) ++steps;
-    }
-    flops += steps * count_elements(evaluate(pass.axes, symbols)).fixed();
-  }
-  return flops;
-}
-
-std::optional<std::int64_t> flops_of(const Node& node, Inputs operands, Inputs results) {
-  if (node.op->products != nullptr) return 2 * results[0].numel() * node.op->products(operands);
-  if (node.op->lowering == Lowering::Pointwise) return results[0].numel();
-  if (node.op->lowering == Lowering::Reduce) return operands[0].numel();
-  return std::nullopt;
 }
 
 class Measurement {
@@ -134,19 +86,15 @@ class Measurement {
     // Of what is done together with other ranks each run would be one more for them.
     made.seconds = best_of(communicates(node) ? 1 : kRuns, [&] { out = apply(node, in, given); });
     keep(node, out);
-    for (const Tensor& each : out) made.bytes += bytes_of(each);
     const auto kernel = std::find_if(kernels_.begin(), kernels_.end(),
                                      [&](const FusedKernel& each) { return each.op == node.op; });
     if (kernel != kernels_.end()) {
       made.is_kernel = true;
       made.ops = ops_of(*kernel);
-      made.flops = kernel_flops(*kernel->lowered, *kernel->schedule, symbols_);
-      for (std::size_t k = 0; k < in.size(); ++k)
-        made.bytes += bytes_read(*kernel->lowered, static_cast<int>(k), in[k], symbols_);
+      static_cast<Cost&>(made) = kernel_cost(*kernel->lowered, *kernel->schedule, in, out, symbols_);
     } else {
       made.ops = {node.op};
-      made.flops = flops_of(node, in, out);
-      for (const Tensor& each : in) made.bytes += bytes_of(each);
+      static_cast<Cost&>(made) = kiln::cost_of(*node.op, in, out);
     }
     compare(made);
     return made;

@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "jit/graph/graph.h"
+#include "tensor/cost.h"
 
 namespace kiln::jit {
 
-struct NodeCost {
+struct NodeCost : Cost {
   const Node* node = nullptr;
   std::vector<const Op*> ops;  // of a kernel: what it computes, in order; else the node's own
   bool is_kernel = false;
-  std::int64_t bytes = 0;             // of the elements read and written, each tensor once
-  std::optional<std::int64_t> flops;  // operations on elements; nothing where they are not counted
-  double seconds = 0;                 // the best of several runs
+  double seconds = 0;  // the best of several runs
   // The least time that memory or arithmetic would take here, divided by the measured time; nullopt where the
   // arithmetic is unknown. Memory is that which the operands are in: they were touched just before.
   std::optional<double> share;

@@ -87,6 +87,7 @@ class Maker {
         exposed_(exposed_values(graph, escapes_)),
         sources_(graph.values.size()),
         producers_(graph.producers()) {
+    program_.graph_values = graph.values;
     program_.takes_arguments = takes_arguments;
     program_.frame_size = narrow(graph.values.size());
     program_.buffers.resize(graph.values.size());

@@ -112,6 +112,7 @@ struct Program {
     Tensor constant;
   };
 
+  std::span<const Value> graph_values;  // with their types
   std::vector<Instruction> instructions;
   std::size_t launch = 0;          // from this one on: kernels that may run together
   std::size_t finish = 0;          // from this one on: effects, and views taken anew

@@ -9,18 +9,23 @@
 
 namespace kiln::jit {
 
-// While ops are timed, each instruction is a span with the ops that it computes, or several are one that run
-// together. What the program is called back for has spans of its own.
+// While ops are timed, each instruction is a span with the ops that it computes, its bytes and its
+// arithmetic, or several are one that run together. What the program is called back for has spans of its own.
 class TimedInstruction {
  public:
-  explicit TimedInstruction(const Program::Instruction& one) : TimedInstruction(std::span(&one, 1)) {}
-  explicit TimedInstruction(std::span<const Program::Instruction> together) {
+  // Of which call they are.
+  struct Of {
+    const Program& program;
+    const Specialization& specialization;
+    Inputs arguments;
+  };
+  TimedInstruction(std::span<const Program::Instruction> together, const Of& call) {
     if (timeline::records(timeline::Detail::Ops)) [[unlikely]]
-      begin(together);
+      begin(together, call);
   }
 
  private:
-  void begin(std::span<const Program::Instruction> together);
+  void begin(std::span<const Program::Instruction> together, const Of& call);
   std::optional<timeline::Span> span_;
 };
 

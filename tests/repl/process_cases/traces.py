@@ -54,6 +54,26 @@ class Traces(unittest.TestCase):
         self.assertLess(abs(max(bytes_then) - 8e6), 1e6)
         self.assertLess(abs(bytes_then[-1] - 4e6), 1e6)
 
+    def test_ops_and_kernels_say_what_they_move_and_compute(self):
+        """An elementwise op moves its operand and its result; a product of matrices has two flops for each product."""
+        write("counted.kiln", """x = ones(100, 200)
+f = jit(x => ((x + 1).exp() @ ones(200, 50)).sum())
+for _ in range(3) { f(x) }
+x.exp();
+x.t();
+x.mul_(2);
+""")
+        code, _, err = kiln("--trace", "counted.json", "counted.kiln")
+        self.assertEqual((code, err), (0, ""))
+        events = [each for each in events_of("counted.json") if each.get("cat") in ("op", "kernel")]
+        facts = {(each["cat"], each["name"]): each["args"] for each in events}
+        self.assertEqual(facts["op", "exp"], {"line": "counted.kiln:4", "bytes": 160000, "flops": 20000})
+        self.assertEqual(facts["op", "t"], {"line": "counted.kiln:5"})
+        self.assertEqual(facts["op", "mul_"], {"line": "counted.kiln:6", "bytes": 240000, "flops": 20000})
+        self.assertEqual(facts["kernel", "add exp"], {"line": "counted.kiln:2", "bytes": 160000, "flops": 40000})
+        self.assertEqual(facts["kernel", "matmul"]["flops"], 2 * 100 * 200 * 50)
+        self.assertEqual(facts["kernel", "matmul"]["bytes"], 4 * (100 * 200 + 200 * 50 + 100 * 50))
+
     def test_kernels_are_all_of_a_program_of_kernels(self):
         """What the spans of ops and kernels add up to is the time between the first and the last of them."""
         code, _, err = kiln("--threads", "1", "--trace", "kernels.json", "-e", """
