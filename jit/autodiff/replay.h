@@ -42,8 +42,8 @@ class Replay final : StandIn {
   const Tape& tape() const { return tape_; }
   // Where the values of the functional form are.
   ValueId at(ValueId functional) const { return joint_.at(functional); }
-  // Gives values that have none the names that those of `like` have, which is this graph without gradients. Throws
-  // OpError (Capture) if it is not.
+  // Gives values that have none the names that those of `like` have, which is this graph without gradients.
+  // Throws OpError (Capture) if it is not.
   void take_names(const Graph& like);
   // Lets the engine walk from `roots`, to which the gradients come, to `targets`, and notes what it does. It
   // goes no further than to `ends`. Gives the gradients of the targets, absent where none arrives or the

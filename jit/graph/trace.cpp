@@ -105,8 +105,7 @@ Tensors results_without_elements(const Op& op, Inputs inputs, const Attrs& attrs
   for (const TensorType& type : op.infer(types, attrs)) {
     const auto depends_on_data = [](Dim size) { return same(size, -1); };
     if (std::any_of(type.sizes.begin(), type.sizes.end(), depends_on_data))
-      throw OpError(ErrorKind::Capture,
-                    "the size of a result of " + spoken_name(op) + " depends on data");
+      throw OpError(ErrorKind::Capture, "the size of a result of " + spoken_name(op) + " depends on data");
     results.push_back(Tensor::without_elements(type.sizes, type.dtype, type.device));
     results.back().impl()->is_number = type.is_number;
   }

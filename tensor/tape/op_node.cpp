@@ -93,10 +93,10 @@ std::string name_of_backward(const Op& op) {
 }
 
 OpError freed_error(const Op& op) {
-  return OpError(ErrorKind::Autograd,
-                 "backward through " + spoken_name(op) +
-                     " a second time: the values it saved were freed by the first",
-                 {}, "pass retain_graph=true to the first backward");
+  return OpError(
+      ErrorKind::Autograd,
+      "backward through " + spoken_name(op) + " a second time: the values it saved were freed by the first",
+      {}, "pass retain_graph=true to the first backward");
 }
 
 void OpNode::check_alive() const {
