@@ -23,8 +23,8 @@ std::vector<Tensor> given_of(const CapturedGraph& captured, const jit::Graph& gr
 std::vector<Tensor> stored_of(const CapturedGraph& captured, const jit::Graph& graph,
                               std::vector<Tensor> given);
 // Gives the functional graph an output for each tensor that the call gave, in their order, also for arguments
-// and for what is given twice. False where one of them is none: an argument that no op reads, or one
-// beside what the program keeps of the call.
+// and for what is given twice. False, with the graph unchanged, where that cannot be: an argument that no op
+// reads is given, or the program keeps tensors of the call beside what it gives.
 bool give_every_result(jit::Graph& graph, const CapturedGraph& captured, const Value& result);
 
 }  // namespace kiln::interp::host
