@@ -8,6 +8,9 @@
 
 namespace kiln::interp::capture {
 
+// A larger one costs more to copy to its row than the interpreter's appending costs.
+constexpr std::int64_t kMostAppended = 1 << 12;
+
 using Kind = FlowItem::Kind;
 using lang::BinaryOp;
 
@@ -52,6 +55,7 @@ void FlowReader::append_tensor(const FlowItem& list, const Tensor& x) {
   for (const Dim each : x.sizes()) {
     if (same(each, 0)) throw Unsupported{name + " gets a tensor without elements"};
   }
+  if (notes_.elements_hint(x) > kMostAppended) throw Unsupported{name + " gets a tensor of many elements"};
   expect_alone(x, name);
   const Tensor rows = inputs_.rows(list.known, owner, x).tensor;
   const FlowVariable variable = length_variable(list);

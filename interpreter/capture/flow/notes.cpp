@@ -101,6 +101,11 @@ Dim FlowNotes::size_of(const FlowItem& number) const {
 }
 
 std::int64_t FlowNotes::hint_of(const FlowItem& number) const { return run_.scope().hint(size_of(number)); }
+std::int64_t FlowNotes::elements_hint(const Tensor& x) const {
+  std::int64_t elements = 1;
+  for (const Dim size : x.sizes()) elements *= run_.scope().hint(size);
+  return elements;
+}
 
 // ---- Steps ----
 

@@ -44,6 +44,7 @@ class FlowNotes final : public StandIn {
   // An int as a size: of a value its symbol.
   Dim size_of(const FlowItem& number) const;
   std::int64_t hint_of(const FlowItem& number) const;
+  std::int64_t elements_hint(const Tensor& x) const;  // how many elements it has where the loop is read
 
   // ---- Steps ----
   FlowItem apply(jit::NumberOp op, DType dtype, const std::vector<FlowItem>& operands, bool may_fail,
