@@ -117,6 +117,22 @@ std::vector<std::size_t> gradients_at(const LoopFunction& function, const LoopBa
   return found;
 }
 
+// A graph is made before it is known which results gradients come in for. So what each of them reaches must
+// be known, alone and with all others; or backward would be refused when the program has already run.
+void expect_known_reach(const LoopFunction& function, const FlowDerivative& derivative) {
+  for (const ExitId exit : function.done) {
+    const std::size_t outputs = derivative.outputs(exit).size();
+    for (std::size_t k = 0; k <= outputs; ++k) {
+      std::vector<bool> given(outputs, k == outputs);
+      if (k < outputs) given[k] = true;
+      const std::optional<FlowBackward> way = derivative.backward(exit, given);
+      if (!way) refuse("what the derivative of a loop reaches is known when it has run");
+      if (!way->uncertain.empty())
+        refuse("whether a gradient comes to an input of a loop is known when it has run");
+    }
+  }
+}
+
 // ---- The op ----
 
 std::vector<TensorType> infer_gradients(std::span<const TensorType> inputs, const Attrs& attrs) {
@@ -226,7 +242,10 @@ std::shared_ptr<DifferentiatedFlow> differentiated(const LoopFunction& function,
 
 std::vector<LoopResult> differentiated_results(const Op& loop, const std::vector<bool>& wanted) {
   const LoopFunction& function = *loop_function(loop);
-  return results_of(function, differentiated(function, wanted)->derivative());
+  const std::shared_ptr<DifferentiatedFlow> flow = differentiated(function, wanted);
+  std::vector<LoopResult> results = results_of(function, flow->derivative());
+  expect_known_reach(function, flow->derivative());
+  return results;
 }
 
 std::shared_ptr<const Op> make_loop_backward(LoopBackward backward) {
