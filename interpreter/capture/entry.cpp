@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/interpreter.h"
+#include "interpreter/values/natives.h"
 #include "interpreter/vm/vm.h"
 #include "tensor/autocast.h"
 #include "tensor/autograd.h"
@@ -143,17 +144,10 @@ Tensors run_or_restore(const Runner& run, Inputs arguments, const SymbolValues& 
 
 }  // namespace
 
-namespace {
-
-Tensor number_tensor(const Value& v) {
-  return v.is(Tag::Float) ? Tensor::number(v.as_float()) : Tensor::number(v.as_int());
-}
-
-}  // namespace
-
 bool Entry::gather(SourceValues& found, Numbers& numbers, Arguments& tensors, SymbolValues& symbols) const {
   for (const Argument& each : arguments)
-    tensors.push_back(each.number >= 0 ? number_tensor(numbers[each.number]) : found[each.source]->tensor());
+    tensors.push_back(each.number >= 0 ? number_as_operand(numbers[each.number])
+                                       : found[each.source]->tensor());
   return captured.hints.empty() || numbers.symbols(captured.hints, symbols);
 }
 

@@ -21,7 +21,5 @@ struct Tracer::LoopResults {
 // The register or value that an input of the loop is found in.
 const Value* value_of_input(const LoopFlow& loop, const LoopFlow::Input& input, const Frame& frame,
                             SourceValues& found);
-// A number as an operand of a node.
-Tensor number_as_operand(const Value& number);
 
 }  // namespace kiln::interp::capture

@@ -9,6 +9,7 @@
 #include "interpreter/capture/loop_results.h"
 #include "interpreter/capture/stages.h"
 #include "interpreter/interpreter.h"
+#include "interpreter/values/natives.h"
 #include "jit/autodiff/loop_step.h"
 #include "jit/passes/run_recipe.h"
 #include "tensor/autograd.h"

@@ -3,6 +3,7 @@
 
 #include "interpreter/capture/flow/node.h"
 #include "interpreter/capture/loop_results.h"
+#include "interpreter/values/natives.h"
 #include "jit/autodiff/loop_step.h"
 #include "jit/flow/number_value.h"
 #include "tensor/functions.h"
@@ -11,12 +12,6 @@ namespace kiln::interp::capture {
 
 using Held = LoopFlow::Held;
 using Input = LoopFlow::Input;
-
-Tensor number_as_operand(const Value& v) {
-  if (v.is(Tag::Int)) return Tensor::number(v.as_int());
-  if (v.is(Tag::Float)) return Tensor::number(v.as_float());
-  return Tensor::number(v.as_bool());
-}
 
 const Value* value_of_input(const LoopFlow& loop, const Input& input, const Frame& frame,
                             SourceValues& found) {

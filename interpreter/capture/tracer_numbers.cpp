@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/tracer.h"
+#include "interpreter/values/natives.h"
 #include "tensor/collective.h"
 
 namespace kiln::interp::capture {
@@ -507,7 +508,7 @@ Tensor Tracer::input_of(ExprId id, const Value& v) {
   for (const auto& [known, expr] : number_inputs_) {
     if (expr == id) return number_tensors_.at(known);
   }
-  const Tensor number = v.is(Tag::Int) ? Tensor::number(v.as_int()) : Tensor::number(v.as_float());
+  const Tensor number = number_as_operand(v);
   number_inputs_.emplace(number.impl(), id);
   number_tensors_.emplace(number.impl(), number);
   const bool is_read = exprs_[id].kind == Expr::Kind::Source;

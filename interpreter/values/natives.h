@@ -81,8 +81,11 @@ struct OpEntry;
 const OpEntry* find_op(std::string_view name);
 Value call_op(Interpreter& interpreter, const OpEntry& op, std::span<const Value> arguments,
               std::span<const std::pair<std::string_view, Value>> named = {});
-// A host number or tensor as an operand; DTypeError/TypeError otherwise.
+// A host number or tensor as an operand; DTypeError/TypeError otherwise. An int that follows sizes is a
+// symbol.
 kiln::Tensor to_operand(const Value& value);
+// A bool, int or float as an operand with the value that it has now.
+kiln::Tensor number_as_operand(const Value& number);
 // The same for operands that are only read and never part of a result (those of elementwise ops): the tensors
 // of numbers met lately are used again.
 kiln::Tensor number_operand(const Value& value);

@@ -22,17 +22,22 @@ std::optional<kiln::Dim> symbol_of(const Value& number) {
 
 }  // namespace
 
+kiln::Tensor number_as_operand(const Value& number) {
+  if (number.is(Tag::Int)) return kiln::Tensor::number(number.as_int());
+  if (number.is(Tag::Float)) return kiln::Tensor::number(number.as_float());
+  return kiln::Tensor::number(number.as_bool());
+}
+
 kiln::Tensor to_operand(const Value& value) {
   switch (value.tag()) {
     case Tag::Tensor:
       return value.as_tensor();
-    case Tag::Bool:
-      return kiln::Tensor::number(value.as_bool());
     case Tag::Int:
       if (const auto symbol = symbol_of(value)) return kiln::Tensor::symbol(*symbol);
-      return kiln::Tensor::number(value.as_int());
+      return number_as_operand(value);
+    case Tag::Bool:
     case Tag::Float:
-      return kiln::Tensor::number(value.as_float());
+      return number_as_operand(value);
     case Tag::Complex:
       return kiln::Tensor::number(complex_of(value));
     default:

@@ -133,7 +133,7 @@ Tensor Replay::operand_tensor(const Operand& operand) const {
   if (operand.is_value()) return tensors_[as_index(operand.value)];
   if (!operand.is_number()) return {};
   const auto* size = std::get_if<Dim>(&operand.number);
-  return size != nullptr && !size->is_known() ? Tensor::symbol(*size) : number_tensor(operand.number, {});
+  return size != nullptr && !size->is_known() ? Tensor::symbol(*size) : number_tensor(operand.number);
 }
 
 // ---- Nodes of the program ----

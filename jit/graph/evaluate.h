@@ -14,8 +14,8 @@ namespace kiln::jit {
 // that are no argument's, as that of a loop's number.
 SymbolValues bind_symbols(const Graph& graph, Inputs arguments, const SymbolValues& others = {});
 
-// A number of the host program as an operand.
-Tensor number_tensor(const Number& number, const SymbolValues& symbols);
+// A number of the host program as an operand. `symbols` has the value of each symbol that it follows.
+Tensor number_tensor(const Number& number, const SymbolValues& symbols = {});
 // The memory of a member of a base, flat, from its beginning on.
 Tensor flat_alias(const Tensor& member, const Dims& sizes);
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "jit/graph/evaluate.h"
 #include "tensor/host_view.h"
 
 namespace kiln::jit {
@@ -22,12 +23,6 @@ std::optional<double> real_of(std::string_view token) {
   const auto read = std::from_chars(token.data(), token.data() + token.size(), value);
   if (read.ec != std::errc() || read.ptr != token.data() + token.size()) return std::nullopt;
   return value;
-}
-
-Tensor number_tensor(const Number& number) {
-  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
-  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-  return Tensor::number(std::get<Dim>(number).known());
 }
 
 }  // namespace

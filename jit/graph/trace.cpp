@@ -80,7 +80,7 @@ Tensor operand_tensor(const TraceOperand& operand) {
   if (!operand.operand.is_number()) return {};
   const auto* size = std::get_if<Dim>(&operand.operand.number);
   if (size != nullptr && !size->is_known()) return Tensor::symbol(*size);
-  return number_tensor(operand.operand.number, {});
+  return number_tensor(operand.operand.number);
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ class Folder {
     SmallVector<Tensor, 4> operands;
     for (const Operand& each : node.operands) {
       operands.push_back(each.is_value()    ? known_[static_cast<std::size_t>(each.value)]
-                         : each.is_number() ? number_tensor(each.number, {})
+                         : each.is_number() ? number_tensor(each.number)
                                             : Tensor());
     }
     try {

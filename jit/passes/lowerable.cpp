@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jit/graph/evaluate.h"
 #include "jit/graph/layouts.h"
 #include "jit/graph/text.h"
 #include "jit/passes/target.h"
@@ -17,12 +18,6 @@ namespace {
 bool is_symbolic(const Attr& attr) {
   const auto* size = std::get_if<Dim>(&attr);
   return size != nullptr && !size->is_known();
-}
-
-Tensor number_tensor(const Number& number) {
-  if (const auto* flag = std::get_if<bool>(&number)) return Tensor::number(*flag);
-  if (const auto* real = std::get_if<double>(&number)) return Tensor::number(*real);
-  return Tensor::number(std::get<Dim>(number).known());
 }
 
 // Is the number sure to fit the dtype? Otherwise the eager op does it, which refuses numbers that do not fit.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/graph/evaluate.h"
 #include "jit/graph/layouts.h"
 #include "jit/shape_rules.h"
 #include "onnx/export/custom.h"
@@ -71,12 +72,6 @@ bool moves_pairs(const Op& op, std::span<const TensorType> inputs, std::span<con
   return !knows_pairs && (holds(inputs) || holds(outputs));
 }
 
-Tensor number_tensor(const jit::Number& number) {
-  if (const auto* truth = std::get_if<bool>(&number)) return Tensor::number(*truth);
-  if (const auto* size = std::get_if<Dim>(&number)) return Tensor::number(size->known());
-  return Tensor::number(std::get<double>(number));
-}
-
 }  // namespace
 
 void Scope::add(NodeProto node) {
@@ -116,7 +111,7 @@ OnnxValue Scope::operand(const jit::Operand& operand, const OnnxValues& known) {
   if (!operand.is_number()) return {.name = "", .dtype = DType::Bool};
   if (const auto* symbolic = std::get_if<Dim>(&operand.number); symbolic && !symbolic->is_known())
     return {.name = size(*symbolic), .dtype = DType::I64};
-  const Tensor number = number_tensor(operand.number);
+  const Tensor number = jit::number_tensor(operand.number);
   return {.name = "", .dtype = number.dtype(), .number = number};
 }
 

@@ -4,6 +4,7 @@
 
 #include "interpreter/capture/flow/reader.h"
 #include "interpreter/values/arithmetic.h"
+#include "interpreter/values/natives.h"
 #include "interpreter/vm/operators.h"
 #include "tensor/op.h"
 #include "tensor/operators.h"
@@ -102,8 +103,7 @@ Tensor FlowReader::operand_tensor(const FlowItem& item) {
     return size.is_known() ? Tensor::number(size.known()) : Tensor::symbol(size);
   }
   if (!item.is_literal()) return notes_.number_tensor(item);
-  return item.dtype == DType::F64 ? Tensor::number(item.literal().as_float())
-                                  : Tensor::number(item.literal().as_bool());
+  return number_as_operand(item.literal());
 }
 
 FlowItem FlowReader::numbers_binary(BinaryOp op, FlowItem a, FlowItem b) {
