@@ -34,7 +34,25 @@ Matrices matrices_of(const FlowRow& row) {
   return made;
 }
 
+bool is_one(const llvm::Value* size) { return FlowLine::is_number(size, 1); }
 bool has_vector(const FlowRow& row) { return row.operands[0].rank() == 1 || row.operands[1].rank() == 1; }
+
+// Is the product known to be one with a row or a column, so that its sums are in lanes? Those of a column of
+// one element and a row are none (multiplies_pairs in tensor/ops/products.h).
+bool is_in_lanes(const FlowRow& row, const Matrices& matrices) {
+  if (has_vector(row)) return true;
+  return (is_one(matrices.rows()) || is_one(matrices.columns())) && !is_one(matrices.depth());
+}
+// Known not to be a vector of columns.
+bool is_row(const Matrices& matrices) { return is_one(matrices.rows()) && !is_one(matrices.columns()); }
+
+// The elements of a result that has one row or one column.
+FlowLine line_of_result(const FlowRow& row, bool is_row) {
+  const FlowTensor& x = row.result;
+  llvm::Value* stride = row.emit.int_value(0);
+  if (x.rank() > 0) stride = x.strides[x.rank() == 2 && !is_row ? 0 : x.rank() - 1];
+  return {x.dtype, row.emit.address(x), stride, nullptr};
+}
 
 // A row or a column of a matrix: the elements along `dim` from index `at` of the other one on.
 FlowLine line_along(FlowEmitter& emit, const FlowTensor& x, std::size_t dim, llvm::Value* at) {
@@ -54,20 +72,17 @@ void store_at(const FlowRow& row, llvm::Value* place, llvm::Value* sum) {
 // Each element of the result is a sum in lanes. Of the factors that of the matrix comes first.
 void emit_vector_product(const FlowRow& row, const Matrices& matrices) {
   FlowEmitter& emit = row.emit;
-  const bool by_columns = row.operands[0].rank() == 1 && row.operands[1].rank() == 2;
+  const bool by_columns = is_row(matrices);
   llvm::IRBuilder<>& build = emit.build();
-  llvm::Value* const first = emit.address(row.result);
+  const FlowLine to = line_of_result(row, by_columns);
   llvm::Value* const zero = emit.int_value(0);
   emit.loop(by_columns ? matrices.columns() : matrices.rows(), [&](llvm::Value* at) {
     const FlowLine left = line_along(emit, matrices.left, 1, by_columns ? zero : at);
     const FlowLine right = line_along(emit, matrices.right, 0, by_columns ? at : zero);
     llvm::Value* const sum =
         dot_lines(emit, matrices.depth(), by_columns ? right : left, by_columns ? left : right);
-    llvm::Value* const place = row.result.rank() == 0
-                                   ? first
-                                   : build.CreateGEP(emit.element_type(row.result.dtype), first,
-                                                     build.CreateMul(at, row.result.strides[0]));
-    store_at(row, place, sum);
+    store_at(row, build.CreateGEP(emit.element_type(to.dtype), to.first, build.CreateMul(at, to.stride)),
+             sum);
   });
 }
 
@@ -131,7 +146,7 @@ void emit_row_product(const FlowRow& row, const Matrices& matrices) {
   llvm::Type* const vector = columns.type();
   llvm::Value* const lanes = emit.stack(vector, kReductionLanes);
   const FlowLine left = line_along(emit, matrices.left, 1, emit.int_value(0));
-  const FlowLine to{row.result.dtype, emit.address(row.result), row.result.strides[0], nullptr};
+  const FlowLine to = line_of_result(row, true);
   each_vector(emit, matrices.columns(), [&](llvm::Value* index, llvm::Value* rest) {
     emit.loop(emit.int_value(kReductionLanes), [&](llvm::Value* lane) {
       const Round start{llvm::Constant::getNullValue(vector)};
@@ -184,18 +199,22 @@ llvm::Value* product_fits(const FlowRow& row) {
   const auto at_most = [&](llvm::Value* value, std::int64_t most) {
     return build.CreateICmpSLE(value, emit.int_value(most));
   };
-  if (has_vector(row))
-    return build.CreateAnd(at_most(matrices.depth(), kDotBlock), at_most(work, kMostRowElements));
-  const auto is_matrix = [&](llvm::Value* size) { return build.CreateICmpSGT(size, emit.int_value(1)); };
+  const auto is_several = [&](llvm::Value* size) { return build.CreateICmpSGT(size, emit.int_value(1)); };
+  if (is_in_lanes(row, matrices)) {
+    llvm::Value* const is_sum = has_vector(row) ? build.getTrue() : is_several(matrices.depth());
+    return build.CreateAnd(
+        is_sum, build.CreateAnd(at_most(matrices.depth(), kDotBlock), at_most(work, kMostRowElements)));
+  }
+  if (is_one(matrices.depth())) return at_most(work, kMostRowElements);
   return build.CreateAnd(at_most(work, kLeastFused),
-                         build.CreateAnd(is_matrix(matrices.rows()), is_matrix(matrices.columns())));
+                         build.CreateAnd(is_several(matrices.rows()), is_several(matrices.columns())));
 }
 
 void emit_product(const FlowRow& row) {
   const Matrices matrices = matrices_of(row);
-  if (!has_vector(row)) return emit_product_in_turn(row, matrices);
-  const bool is_row = row.operands[0].rank() == 1 && row.operands[1].rank() == 2;
-  if (is_row && FlowLine::is_number(matrices.right.strides[1], 1)) return emit_row_product(row, matrices);
+  if (!is_in_lanes(row, matrices)) return emit_product_in_turn(row, matrices);
+  if (is_row(matrices) && FlowLine::is_number(matrices.right.strides[1], 1))
+    return emit_row_product(row, matrices);
   emit_vector_product(row, matrices);
 }
 

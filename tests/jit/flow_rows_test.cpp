@@ -315,13 +315,43 @@ TEST_CASE("products in a flow have the order of their kernels", "[jit][flow][row
   }
 }
 
+TEST_CASE("products with a matrix of one row or one column have the order of their kernels",
+          "[jit][flow][rows]") {
+  for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::F16}) {
+    const Both both = block_of(
+        {{dtype, {Dim(1), kK}}, {dtype, {kK, kN}}, {dtype, {kM, kK}}, {dtype, {kK, Dim(1)}}},
+        [&](FlowBuilder& b, const Ids& in) {
+          const auto product = [&](ValueId x, ValueId y) { return b.step("matmul", {of(x), of(y)}); };
+          const ValueId one = product(in[0], in[3]), pairs = product(in[3], in[0]);
+          return Ids{product(in[0], in[1]),
+                     product(in[0], transposed(b, in[2])),
+                     product(in[2], in[3]),
+                     product(transposed(b, in[1]), in[3]),
+                     one,
+                     pairs,
+                     product(one, in[0]),
+                     product(in[3], one)};
+        });
+    const auto compare = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
+      both.compare({any_of({1, k}, dtype, 1), any_of({k, n}, dtype, 2), any_of({m, k}, dtype, 3),
+                    any_of({k, 1}, dtype, 4)});
+    };
+    for (const std::int64_t k : kSizes) compare(3, k, 5);
+    for (const std::int64_t n : {1, 2, 17, 40}) compare(n, 9, n);
+    compare(2, 8192, 2);
+    compare(2, 8193, 2);
+  }
+}
+
 TEST_CASE("products of a column and a row keep the sign of zeros", "[jit][flow][rows]") {
   const Both both =
       block_of({{DType::F32, {kM, kK}}, {DType::F32, {kK, kN}}},
                [&](FlowBuilder& b, const Ids& in) { return Ids{b.step("matmul", {of(in[0]), of(in[1])})}; });
   for (const std::int64_t k : {1, 2}) {
-    both.compare({make({3, k}, DType::F32, [](std::int64_t) { return -1.0; }),
-                  make({k, 3}, DType::F32, [](std::int64_t) { return 0.0; })});
+    for (const std::int64_t m : {1, 3}) {
+      both.compare({make({m, k}, DType::F32, [](std::int64_t) { return -1.0; }),
+                    make({k, 3}, DType::F32, [](std::int64_t) { return 0.0; })});
+    }
   }
 }
 
