@@ -93,7 +93,7 @@ void FlowFrame::write_inputs() {
 FlowResult FlowFrame::run() {
   const std::int64_t exit = program_.function(this);
   if (error_) std::rethrow_exception(error_);
-  if (pushed_ != nullptr) pushed_->bytes = static_cast<std::size_t>(stack_used);
+  if (pushed_ != nullptr) finish_stack();
   if (exit < 0) throw InternalError("flow " + program_.flow->name + ": a step failed that cannot fail");
   FlowResult result;
   result.exit = static_cast<ExitId>(exit);
@@ -237,17 +237,28 @@ std::int64_t FlowFrame::grow_slot(FlowRun* run, std::int64_t slot, std::int64_t 
   });
 }
 
-// Twice as large each time, so that each byte is copied about once.
+// What is kept until backward has no more than twice the memory that it needs.
+void FlowFrame::finish_stack() {
+  pushed_->bytes = static_cast<std::size_t>(stack_used);
+  if (stack_room > std::max(2 * stack_used, kLeastStack)) move_stack(stack_used, stack_used);
+}
+
+void FlowFrame::move_stack(std::int64_t used, std::int64_t room) {
+  Ref<Buffer> moved = Buffer::allocate(static_cast<std::size_t>(room), Device{});
+  if (used > 0) std::memcpy(moved->data(), stack, static_cast<std::size_t>(used));
+  stack = moved->data();
+  stack_room = room;
+  pushed_->memory = std::move(moved);
+}
+
+// As large as the run is likely to need, then twice as large each time, so that each byte is copied about
+// once.
 std::int64_t FlowFrame::reserve_stack(FlowRun* run, std::int64_t used, std::int64_t bytes) {
-  constexpr std::int64_t kLeast = 4096;
   auto& self = *static_cast<FlowFrame*>(run);
   try {
-    const std::int64_t room = std::max({kLeast, 2 * self.stack_room, bytes});
-    Ref<Buffer> grown = Buffer::allocate(static_cast<std::size_t>(room), Device{});
-    if (used > 0) std::memcpy(grown->data(), self.stack, static_cast<std::size_t>(used));
-    self.stack = grown->data();
-    self.stack_room = room;
-    self.pushed_->memory = std::move(grown);
+    const auto expected = static_cast<std::int64_t>(self.pushed_->expected);
+    self.move_stack(used,
+                    std::max({self.stack_room == 0 ? expected : 2 * self.stack_room, bytes, kLeastStack}));
     return 1;
   } catch (...) {
     self.error_ = std::current_exception();

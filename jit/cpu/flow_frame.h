@@ -41,6 +41,9 @@ class FlowFrame : public FlowRun {
   static std::int64_t reserve_stack(FlowRun* run, std::int64_t used, std::int64_t bytes);
   static std::int64_t compute_number(FlowRun* run, std::int64_t op, std::int64_t is_float);
 
+  static constexpr std::int64_t kLeastStack = 4096;
+  void move_stack(std::int64_t used, std::int64_t room);
+  void finish_stack();
   class Reader;  // of words
   void write_inputs();
   bool carry_out(std::size_t number);

@@ -80,6 +80,7 @@ class Differentiated final : public DifferentiatedFlow {
 
   FlowForward forward(std::span<const FlowValue> inputs) override {
     auto stack = std::make_shared<FlowStack>();
+    stack->expected = last_bytes_;
     auto kept = std::make_shared<FlowKept>();
     for (const FlowValue& each : inputs) kept->inputs.push_back({shared(each.tensor), each.number});
     FlowForward done;
@@ -89,6 +90,7 @@ class Differentiated final : public DifferentiatedFlow {
       return done;
     }
     kept->exit = done.result.exit;
+    last_bytes_ = stack->bytes;
     kept->stack = std::move(stack);
     done.kept = std::move(kept);
     return done;
@@ -196,7 +198,8 @@ class Differentiated final : public DifferentiatedFlow {
   bool as_code_;
   std::size_t code_bytes_ = 0;
   std::unique_ptr<RunnableFlow> forward_;
-  std::vector<bool> writes_;  // by input
+  std::vector<bool> writes_;    // by input
+  std::size_t last_bytes_ = 0;  // of the stack that the last run left
   std::map<std::pair<ExitId, std::vector<bool>>, RunnableBackward> backwards_;
   std::map<std::string, std::int64_t> left_to_tape_;
 };

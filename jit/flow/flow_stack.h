@@ -12,7 +12,8 @@ namespace kiln::jit {
 struct FlowStack {
   std::vector<FlowValue> values;
   Ref<Buffer> memory;
-  std::size_t bytes = 0;  // of the memory that are in use
+  std::size_t bytes = 0;     // of the memory that are in use
+  std::size_t expected = 0;  // that a run is likely to need
 };
 
 // The steps of a flow that keeps and of one that takes back: `push` of a number, or of the elements that a

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "jit/flow/flow_gradient_run.h"
+#include "jit/flow/flow_stack.h"
 #include "tensor/autograd.h"
 #include "tests/jit/flow_graphs.h"
 
@@ -98,22 +99,8 @@ void check(const Case& each) {
 
 Tensor at(const Tensor& x, std::int64_t i) { return ops::select(x, 0, i); }
 
-}  // namespace
-
-TEST_CASE("what is written element by element is differentiated", "[jit][flow]") {
-  Case sum{running_sum().flow, {true, true, false}, {}, {}};
-  sum.inputs = {tensor_value(noise({6}, DType::F32, 1)), tensor_value(noise({6}, DType::F32, 2)),
-                int_value(1)};
-  sum.eager = [](const std::vector<FlowValue>& given) {
-    const Tensor x = given[0].tensor, y = given[1].tensor;
-    for (std::int64_t i = 1; i < 6; ++i) ops::copy_(at(x, i), ops::add(at(x, i - 1), at(y, i)));
-    return Tensors{x};
-  };
-  check(sum);
-}
-
-TEST_CASE("tensors that are carried from one iteration to the next are differentiated", "[jit][flow]") {
-  // for i in range(n) { h = tanh(w @ h + xs[i]) }
+// for i in range(s0) { h = tanh(w @ h + xs[i]) }
+FlowGraph recurrence_of_vectors() {
   FlowBuilder b("recurrence:1");
   const ValueId w = b.input(DType::F64, {3, 3}), xs = b.input(DType::F64, {Dim::symbol("s0"), 3});
   const ValueId start = b.input(DType::F64, {3});
@@ -133,8 +120,25 @@ TEST_CASE("tensors that are carried from one iteration to the next are different
   b.jump(1, {of(next), of(b.number(NumberOp::Add, {of(i), of_int(1)}))});
   b.begin_block();
   b.leave(0);
+  return b.flow;
+}
 
-  Case recurrence{b.flow, {true, true, true}, {}, {}};
+}  // namespace
+
+TEST_CASE("what is written element by element is differentiated", "[jit][flow]") {
+  Case sum{running_sum().flow, {true, true, false}, {}, {}};
+  sum.inputs = {tensor_value(noise({6}, DType::F32, 1)), tensor_value(noise({6}, DType::F32, 2)),
+                int_value(1)};
+  sum.eager = [](const std::vector<FlowValue>& given) {
+    const Tensor x = given[0].tensor, y = given[1].tensor;
+    for (std::int64_t i = 1; i < 6; ++i) ops::copy_(at(x, i), ops::add(at(x, i - 1), at(y, i)));
+    return Tensors{x};
+  };
+  check(sum);
+}
+
+TEST_CASE("tensors that are carried from one iteration to the next are differentiated", "[jit][flow]") {
+  Case recurrence{recurrence_of_vectors(), {true, true, true}, {}, {}};
   recurrence.inputs = {tensor_value(noise({3, 3}, DType::F64, 3)), tensor_value(noise({4, 3}, DType::F64, 4)),
                        tensor_value(noise({3}, DType::F64, 5))};
   recurrence.eager = [](const std::vector<FlowValue>& given) {
@@ -144,6 +148,23 @@ TEST_CASE("tensors that are carried from one iteration to the next are different
     return Tensors{state};
   };
   check(recurrence);
+}
+
+TEST_CASE("a run keeps in no more memory than it needs what the last one had to find out", "[jit][flow]") {
+  const auto flow = std::make_shared<const FlowGraph>(recurrence_of_vectors());
+  const auto pair = differentiate_flow(flow, {true, true, true}, true);
+  const auto forward = [&](std::int64_t rows) {
+    const std::vector<FlowValue> inputs{tensor_value(noise({3, 3}, DType::F64, 3)),
+                                        tensor_value(noise({Dim(rows), 3}, DType::F64, 4)),
+                                        tensor_value(noise({3}, DType::F64, 5))};
+    return pair->forward(inputs).kept;
+  };
+  const auto first = forward(1000), again = forward(1000), shorter = forward(500), shortest = forward(300);
+  CHECK(first->stack->memory->bytes() > first->bytes());
+  CHECK(again->bytes() == first->bytes());
+  CHECK(again->stack->memory->bytes() == again->bytes());
+  CHECK(shorter->stack->memory->bytes() <= 2 * shorter->bytes());
+  CHECK(shortest->stack->memory->bytes() <= 2 * shortest->bytes());
 }
 
 TEST_CASE("a loop whose end depends on elements is differentiated", "[jit][flow]") {
