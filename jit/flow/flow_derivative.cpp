@@ -15,7 +15,7 @@ class Derivative final : public FlowDerivative {
         moves_(steps_, activity_, views_) {
     check_order(steps_, activity_);
     outputs_ = outputs_of(steps_, activity_, moves_, wanted_);
-    kept_ = keeping(steps_, activity_, outputs_);
+    kept_ = keeping(steps_, activity_, moves_, outputs_);
     for (const auto& [exit, outputs] : outputs_.by_exit)
       static_cast<void>(backward(exit, std::vector<bool>(outputs.size(), true)));
   }

@@ -11,10 +11,33 @@
 namespace kiln::jit {
 namespace {
 
+// By block and step: does some gradient come to the step, when gradients come in for all outputs of an exit?
+// No other choice of outputs reaches more.
+std::vector<std::vector<bool>> reached_steps(const FlowGraph& flow, const FlowActivity& activity,
+                                             const FlowMoves& moves, const FlowOutputs& outputs) {
+  std::vector<std::vector<bool>> reached;
+  for (const FlowBlock& each : flow.blocks) reached.emplace_back(each.steps.size(), false);
+  for (const auto& [exit, of_exit] : outputs.by_exit) {
+    std::vector<ValueId> given;
+    for (const FlowOutput& each : of_exit) given.push_back(value_of(flow, exit, each));
+    const FlowReach reach(flow, activity, moves, exit, given);
+    for (std::size_t b = 0; b < reached.size(); ++b)
+      for (std::size_t k = 0; k < reached[b].size(); ++k)
+        for (std::size_t m = 0; m < moves.of_step(b, k).size(); ++m)
+          if (reach.of_move(b, k, m).reach != Reach::Never) reached[b][k] = true;
+  }
+  return reached;
+}
+
 class Keeping {
  public:
-  Keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowOutputs& outputs)
-      : flow_(flow), activity_(activity), outputs_(outputs), writer_(flow) {
+  Keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves,
+          const FlowOutputs& outputs)
+      : flow_(flow),
+        activity_(activity),
+        outputs_(outputs),
+        reached_(reached_steps(flow, activity, moves, outputs)),
+        writer_(flow) {
     record_.blocks.resize(flow.blocks.size());
     way_.assign(flow.blocks.size(), 0);
     find_ways();
@@ -89,7 +112,7 @@ class Keeping {
     const FlowStep& step = flow_.blocks[b].steps[k];
     FlowKeptBlock& kept = record_.blocks[b];
     const Node& node = step.node;
-    const bool counts = is_differentiated(activity_, node);
+    const bool counts = is_differentiated(activity_, node) && reached_[b][k];
     if (counts) {
       for (const std::size_t i : read_operands(activity_, node)) keep(node.operands[i].value, kept.before[k]);
     }
@@ -195,6 +218,7 @@ class Keeping {
   const FlowGraph& flow_;
   const FlowActivity& activity_;
   const FlowOutputs& outputs_;
+  const std::vector<std::vector<bool>> reached_;
   FlowWriter writer_;
   FlowRecord record_;
   std::vector<std::int64_t> way_;  // by block: how many of the ways to it are written
@@ -242,8 +266,9 @@ std::vector<std::size_t> read_results(const FlowActivity& activity, const Node& 
   return found;
 }
 
-KeepingFlow keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowOutputs& outputs) {
-  return Keeping(flow, activity, outputs).make();
+KeepingFlow keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves,
+                    const FlowOutputs& outputs) {
+  return Keeping(flow, activity, moves, outputs).make();
 }
 
 }  // namespace kiln::jit

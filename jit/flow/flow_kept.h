@@ -60,7 +60,8 @@ struct KeepingFlow {
   FlowGraph flow;
   FlowRecord record;
 };
-KeepingFlow keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowOutputs& outputs);
+KeepingFlow keeping(const FlowGraph& flow, const FlowActivity& activity, const FlowMoves& moves,
+                    const FlowOutputs& outputs);
 
 // What all parts of the way back read.
 struct FlowWay {

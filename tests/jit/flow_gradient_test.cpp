@@ -1,6 +1,7 @@
 // The derivative of flow graphs, against the tape on the same loop run op by op.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <functional>
 
 #include "jit/flow/flow_gradient_run.h"
@@ -199,6 +200,17 @@ TEST_CASE("a loop whose end depends on elements is differentiated", "[jit][flow]
     return Tensors{root};
   };
   check(newton);
+  // No gradient comes to what the condition is computed from.
+  const auto derivative = differentiate(newton.flow, newton.wanted);
+  const auto pushes_tensor = [&](const FlowStep& each) {
+    return each.node.op == &push_op() && each.node.operands[0].is_value() &&
+           !derivative->forward().type(each.node.operands[0].value).is_number;
+  };
+  const auto keeps = [&](const FlowBlock& block) {
+    return std::any_of(block.steps.begin(), block.steps.end(), pushes_tensor);
+  };
+  CHECK_FALSE(keeps(derivative->forward().blocks[1]));
+  CHECK(keeps(derivative->forward().blocks[3]));
 }
 
 TEST_CASE("elements that later iterations overwrite are kept for the derivative", "[jit][flow]") {
