@@ -148,15 +148,15 @@ std::optional<Dim> solved(const std::string& symbol, Dim difference) {
 
 }  // namespace
 
+// A symbol within a division, as in the sizes of pieces of a tensor, is the number that it is now.
 bool InputSizes::write_symbol(const std::string& symbol, Dim difference) {
-  const std::optional<Dim> size = solved(symbol, difference);
-  if (!size) return false;
+  const Dim size = solved(symbol, difference).value_or(Dim(unknowns_.at(symbol).now));
   SymbolSizes put;
   for (const auto& [name, unknown] : unknowns_) put.emplace(name, Dim::symbol(name));
-  put[symbol] = *size;
+  put[symbol] = size;
   for (auto& [each, known] : written_) known = substitute(known, put);
   for (auto& [source, known] : sizes_of_numbers_) known = substitute(known, put);
-  written_.emplace(symbol, *size);
+  written_.emplace(symbol, size);
   return true;
 }
 

@@ -31,7 +31,7 @@ class InputSizes {
   std::optional<Dim> over_inputs(FlowNotes& notes, Dim size);
   ExprId expr_of(Dim size);
   // Two sizes that differ as expressions, and are equal now: from the next reading on, one of their symbols
-  // is written over the others. False: the sizes follow what changes in the loop, or differ.
+  // is written over the others, or is a number. False: the sizes follow what changes in the loop, or differ.
   bool make_equal(Dim a, Dim b);
 
   // An int that the program has at this source is this symbol of the flow.
