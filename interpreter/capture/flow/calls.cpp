@@ -40,6 +40,10 @@ void FlowReader::call(std::uint32_t base, std::uint32_t count, const std::vector
 
 void FlowReader::call_function(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
                                const std::vector<std::string_view>& names) {
+  if (const auto method = method_of(callee, "call")) {
+    arguments.insert(arguments.begin(), callee);
+    return call_function(base, *method, std::move(arguments), names);
+  }
   if (!callee.is(Kind::Known)) throw Unsupported{"a call of " + text_of(callee)};
   if (callee.known.is(Tag::Function)) {
     inputs_.expect_code(callee);
@@ -56,6 +60,8 @@ void FlowReader::call_function(std::uint32_t base, const FlowItem& callee, std::
       reg(base) = call_native(called.as<Native>(), std::move(arguments), names);
       return;
     }
+    case Tag::StructType:
+      return call_struct(base, callee, std::move(arguments), names);
     case Tag::Type:
       if (!names.empty()) throw Unsupported{"a type is called with names"};
       reg(base) = call_type(callee.known.as<Type>(), std::move(arguments));
@@ -104,13 +110,13 @@ void FlowReader::method_call(std::uint32_t base, std::uint32_t count, const Site
     arguments.erase(arguments.begin());
     return call_function(base, function, std::move(arguments), names);
   }
-  if (receiver.is(Kind::Known) && receiver.known.is(Tag::Instance)) {
-    const Instance& instance = receiver.known.as<Instance>();
-    const Value* method = instance.struct_type().method(site.name);
-    if (method == nullptr || receiver.known.as<Instance>().find(site.name) != nullptr)
-      throw Unsupported{fmt::format("a call of `{}`", site.name)};
-    struct_source(receiver);
-    return call_function(base, FlowItem::at(*method, -1), std::move(arguments), names);
+  if (is_struct(receiver) && !field_of(receiver, site.name)) {
+    if (const auto method = method_of(receiver, site.name))
+      return call_function(base, *method, std::move(arguments), names);
+  } else if (is_struct(receiver)) {
+    const FlowItem function = attribute(receiver, site);
+    arguments.erase(arguments.begin());
+    return call_function(base, function, std::move(arguments), names);
   }
   if (const auto function = scope_function(site))
     return call_function(base, *function, std::move(arguments), names);
@@ -193,7 +199,7 @@ void FlowReader::enter(const FlowItem& callee, std::vector<FlowItem> arguments) 
   if (calls_itself) throw Unsupported{text + " calls itself"};
   if (state_.frames.size() > kDeepestFlowCall || code.instructions.size() > kLongest)
     throw Unsupported{text + " is too long to be part of a loop"};
-  if (code.is_init || code.is_whole) throw Unsupported{text + " runs apart"};
+  if (code.is_whole) throw Unsupported{text + " runs apart"};
   refuse_iterators(arguments);
   FlowFrame inner;
   inner.code = &code;

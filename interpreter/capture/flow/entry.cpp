@@ -165,9 +165,26 @@ class FrameValues {
       }
       case Held::Kind::Iterator:
         return iterator_of(static_cast<IteratorForm>(held.number), parts(held));
+      case Held::Kind::Struct: {
+        const auto [known, is_new] = structs_.try_emplace(held.number);
+        if (is_new) known->second = struct_of(held);
+        return known->second;
+      }
       default:
         return value(held.number);
     }
+  }
+  // No part holds the struct itself.
+  Value struct_of(const Held& held) {
+    std::vector<Value> fields = parts(held);
+    const std::size_t declared = fields.size() - held.names.size();
+    Value made = make<Instance>(held.value);
+    auto& instance = made.as<Instance>();
+    for (std::size_t k = 0; k < held.names.size(); ++k)
+      instance.extra.emplace_back(held.names[k], std::move(fields[declared + k]));
+    fields.resize(declared);
+    instance.fields = std::move(fields);
+    return made;
   }
   std::vector<Value> parts(const Held& held) {
     std::vector<Value> parts;
@@ -182,6 +199,7 @@ class FrameValues {
   std::span<const jit::FlowValue> values_;
   std::vector<std::pair<List*, std::int64_t>> lengths_;
   std::map<List*, AppendedRows> appended_;
+  std::map<std::int64_t, Value> structs_;
   Registers made_;
   std::vector<std::pair<Value*, Value>> variables_;  // by their places
 };

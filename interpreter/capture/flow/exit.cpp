@@ -52,6 +52,12 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       held.kind = Held::Kind::Iterator;
       held.number = static_cast<std::int64_t>(item.form);
       break;
+    case Kind::Struct:
+      held.kind = Held::Kind::Struct;
+      held.number = item.serial;
+      held.value = item.known;
+      held.names = item.names;
+      break;
     default:
       return std::nullopt;
   }

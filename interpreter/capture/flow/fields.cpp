@@ -25,6 +25,32 @@ std::optional<FlowVariable> FlowReader::field(const FlowItem& object, std::strin
   return FlowVariable{inputs_.add_source(std::move(source)), now};
 }
 
+bool FlowReader::is_struct(const FlowItem& item) const {
+  return item.is(Kind::Struct) || (item.is(Kind::Known) && item.known.is(Tag::Instance));
+}
+
+// Nothing where the struct has no such field now.
+std::optional<FlowItem> FlowReader::field_of(const FlowItem& object, std::string_view name) {
+  if (object.is(Kind::Struct)) return made_field(object, name);
+  const auto found = field(object, name);
+  if (!found) return std::nullopt;
+  FlowItem value = value_of(*found);
+  if (value.known.is_unset()) return std::nullopt;
+  return value;
+}
+
+// Nothing for what is no struct, or one of a type without such a method.
+std::optional<FlowItem> FlowReader::method_of(const FlowItem& object, std::string_view name) {
+  if (!is_struct(object)) return std::nullopt;
+  const bool is_made = object.is(Kind::Struct);
+  const StructType& type =
+      is_made ? object.known.as<StructType>() : object.known.as<Instance>().struct_type();
+  const Value* method = type.method(name);
+  if (method == nullptr) return std::nullopt;
+  if (!is_made) struct_source(object);
+  return FlowItem::at(*method, -1);
+}
+
 // Where the struct is found, with the guard that it is one of its kind.
 SourceId FlowReader::struct_source(const FlowItem& object) {
   const SourceId owner = inputs_.owner(object.known, object.source);
@@ -91,18 +117,15 @@ FlowItem FlowReader::attribute(const FlowItem& owner, const Site& site) {
     if (module.find(site.name) == nullptr) throw Unsupported{text};
     return value_of(slot(module, module.slot(site.name)));
   }
-  if (object.is(Kind::Known) && object.known.is(Tag::Instance)) {
-    if (const auto found = field(object, site.name)) {
-      FlowItem value = value_of(*found);
-      if (!value.known.is_unset()) return value;
-    }
+  if (is_struct(object)) {
+    if (const auto found = field_of(object, site.name)) return *found;
   }
   throw Unsupported{text};
 }
 
 void FlowReader::set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value) {
-  const bool is_struct = object.is(Kind::Known) && object.known.is(Tag::Instance);
-  const auto found = is_struct ? field(object, name) : std::nullopt;
+  if (object.is(Kind::Struct)) return set_made_field(object, name, value);
+  const auto found = is_struct(object) ? field(object, name) : std::nullopt;
   if (!found) throw Unsupported{fmt::format("`.{}` of {} is assigned", name, text_of(object))};
   assign(*found, value);
 }

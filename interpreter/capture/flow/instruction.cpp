@@ -210,6 +210,8 @@ bool FlowReader::access() {
     case Opcode::CallMethod:
       method_call(i.a, i.b, frame().code->sites[i.c], {});
       return true;
+    case Opcode::EndInit:  // what fields hold was looked at when they got it
+      return reg(i.a).is(FlowItem::Kind::Struct);
     case Opcode::CheckArguments:
       check_arguments();
       return true;

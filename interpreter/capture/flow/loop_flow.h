@@ -65,12 +65,14 @@ struct LoopFlow {
       Range,
       Slice,
       Iterator,  // of the form `number`
+      Struct,    // of the type `value`, made anew of `parts`: one for each `number`
     };
     Kind kind = Kind::Value;
     std::int64_t number = 0;
     Value value{};
     std::vector<Held> parts{};
-    std::vector<LevelId> vmaps{};  // of a tensor: those that it belongs to, innermost first
+    std::vector<std::string> names{};  // of the last parts of a struct: fields that are not declared
+    std::vector<LevelId> vmaps{};      // of a tensor: those that it belongs to, innermost first
     void visit_references(ReferenceVisitor& visitor) const;
   };
   struct Exit {

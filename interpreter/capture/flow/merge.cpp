@@ -29,7 +29,7 @@ std::string FlowReader::key_of(const FlowState& state) const {
   key += "/";
   for (const FlowItem& each : state.variables) key += "," + signature_of(each);
   for (const FlowItem& each : state.variables_before) key += "," + signature_of(each);
-  return key;
+  return key + sameness_of(state);
 }
 
 void FlowReader::forget_dead(FlowState& state) const {
@@ -169,6 +169,8 @@ void FlowReader::meet(Place& place, std::vector<FlowItem*> leaves, std::size_t l
     *leaves[leaf] = FlowItem::at(first.known, -1);
     return;
   }
+  if (!first.is(FlowItem::Kind::Number) && !first.is(FlowItem::Kind::Tensor))
+    throw Unsupported{text_of(first) + " is another one on another way"};
   knowledge_.parameters.emplace(place.key, leaf);
   const std::string name = name_of_leaf(place.entry, leaf);
   if (first.is(FlowItem::Kind::Number)) {

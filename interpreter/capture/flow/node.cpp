@@ -94,6 +94,7 @@ namespace {
 
 bool is_same(const Held& a, const Held& b) {
   return a.kind == b.kind && a.number == b.number && a.vmaps == b.vmaps && identical(a.value, b.value) &&
+         a.names == b.names &&
          std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), is_same);
 }
 
@@ -171,7 +172,7 @@ std::string why_not(const Held& held, const std::vector<jit::Operand>& values, c
       return in_tuple && flow.type(value.value).is_number ? "a tuple that it gives holds a number" : "";
     }
     default:
-      return "a range, slice or iterator that it made is used behind it";
+      return "a range, slice, iterator or struct that it made is used behind it";
   }
 }
 

@@ -186,6 +186,18 @@ class FlowReader {
   FlowItem attribute(const FlowItem& object, const Site& site);
   void set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value);
 
+  // ---- Structs that are made in the loop (structs.cpp) ----
+  bool is_struct(const FlowItem& item) const;
+  std::optional<FlowItem> field_of(const FlowItem& object, std::string_view name);
+  std::optional<FlowItem> method_of(const FlowItem& object, std::string_view name);
+  FlowItem new_struct(const FlowItem& type);
+  FlowItem stored(const FlowItem& item);
+  void call_struct(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
+                   const std::vector<std::string_view>& names);
+  static std::optional<FlowItem> made_field(const FlowItem& made, std::string_view name);
+  void set_made_field(FlowItem made, std::string_view name, const FlowItem& given);
+  static std::string sameness_of(const FlowState& state);
+
   // ---- Values ----
   FlowItem forced(const FlowItem& item);  // a number or tensor that was found outside is an input
   FlowItem number(const FlowItem& item, std::string_view what);
@@ -328,7 +340,8 @@ class FlowReader {
   bool goes_round_ = false;
   std::string first_reason_;
   int first_line_ = 0;
-  std::string misfit_;  // why `fits` said no
+  std::int64_t structs_ = 0;  // that were made so far
+  std::string misfit_;        // why `fits` said no
 
   const std::vector<bool>& targets(const Code& code);
   const std::vector<std::size_t>& ranks(const Code& code, std::size_t first);

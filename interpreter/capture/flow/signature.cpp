@@ -22,6 +22,8 @@ Value FlowReader::example(const FlowItem& item) {
       return make<Tuple>(std::vector<Value>{});
     case Kind::List:
       return make<List>(std::vector<Value>{});
+    case Kind::Struct:
+      return make<Instance>(item.known);
     case Kind::Known:
       if (item.known.is(Tag::Instance)) {
         struct_source(item);

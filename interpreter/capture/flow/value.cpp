@@ -89,7 +89,7 @@ bool same_item(const FlowItem& a, const FlowItem& b) {
     case Kind::Tensor:
       return a.tensor.is_same(b.tensor);
     default:
-      return a.form == b.form &&
+      return a.form == b.form && a.serial == b.serial && identical(a.known, b.known) && a.names == b.names &&
              std::equal(a.parts.begin(), a.parts.end(), b.parts.begin(), b.parts.end(), same_item);
   }
 }
@@ -111,6 +111,8 @@ std::string signature_of(const FlowItem& item) {
     }
     default: {
       std::string text = fmt::format("{}:{}(", static_cast<int>(item.kind), static_cast<int>(item.form));
+      if (item.is(Kind::Struct))
+        text += fmt::format("{}:{};", item.known.as<StructType>().id, fmt::join(item.names, ","));
       for (const FlowItem& part : item.parts) text += signature_of(part) + ",";
       return text + ")";
     }
@@ -133,6 +135,8 @@ std::string text_of(const FlowItem& item) {
       return "a slice";
     case Kind::Iterator:
       return "an iterator";
+    case Kind::Struct:
+      return item.known.as<StructType>().name;
     default:
       return "a range";
   }

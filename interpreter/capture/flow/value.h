@@ -20,6 +20,7 @@ struct FlowItem {
     Slice,     // start, stop and step
     Range,     // start, stop and step, too
     Iterator,  // made in the loop, of the form `form`; only one register, or part of another one, holds it
+    Struct,    // made in the loop, of the type `known`: its fields
   };
   Kind kind = Kind::Known;
   Value known{};
@@ -29,6 +30,8 @@ struct FlowItem {
   Tensor tensor{};
   std::vector<FlowItem> parts{};
   IteratorForm form{};
+  std::int64_t serial = 0;           // of a struct: one and the same wherever it is
+  std::vector<std::string> names{};  // of its last parts: fields that are not declared
 
   static FlowItem constant(Value value);  // a number becomes a Number
   static FlowItem one() { return constant(std::int64_t{1}); }
