@@ -18,18 +18,6 @@ namespace {
 
 using namespace host;
 
-Value over_text(const Value& text) {
-  const auto next = [](const Value& held, std::size_t& at, Interpreter&, Value& out) {
-    const std::string_view view = text_of(held);
-    if (at >= view.size()) return false;
-    const std::size_t bytes = code_point_bytes(view, at);
-    out = Value(view.substr(at, bytes));
-    at += bytes;
-    return true;
-  };
-  return opaque_iterator("str", next, text, std::size_t{0});
-}
-
 Value over_keys(const Value& dict) {
   const auto next = [](const Value& held, std::size_t size, std::size_t& i, Interpreter&, Value& out) {
     const auto& d = held.as<Dict>();
@@ -81,8 +69,18 @@ std::int64_t counted(Value& part) {
   return now;
 }
 
+bool next_letter(Iterator& it, Value& out) {
+  const Str& text = it.parts[0].as<Str>();
+  if (static_cast<std::size_t>(it.parts[1].as_int()) >= text.length()) return false;
+  const std::size_t at = text.byte_of(static_cast<std::size_t>(counted(it.parts[1])));
+  const std::string_view view = text.text;
+  out = Value(view.substr(at, code_point_bytes(view, at)));
+  return true;
+}
+
 // Items of a list may come and go while it is iterated: the index decides.
 bool next_item(Iterator& it, Value& out) {
+  if (it.parts[0].is(Tag::Str)) return next_letter(it, out);
   const auto& items = *items_of(it.parts[0]);
   if (static_cast<std::size_t>(it.parts[1].as_int()) >= items.size()) return false;
   out = items[static_cast<std::size_t>(counted(it.parts[1]))];
@@ -163,9 +161,8 @@ Value make_iterator(Interpreter& interpreter, const Value& iterable) {
       return iterable;
     case Tag::List:
     case Tag::Tuple:
-      return iterator_of(IteratorForm::Items, {iterable, std::int64_t{0}});
     case Tag::Str:
-      return over_text(iterable);
+      return iterator_of(IteratorForm::Items, {iterable, std::int64_t{0}});
     case Tag::Dict:
     case Tag::Set:
       return over_keys(iterable);

@@ -15,12 +15,13 @@ using lang::CompareOp;
 FlowItem FlowReader::compared(CompareOp op, const FlowItem& left, const FlowItem& right) {
   const FlowItem a = forced(left), b = forced(right);
   if (a.is(Kind::Number) && b.is(Kind::Number)) return numbers_compared(op, a, b);
+  if (a.is(Kind::Letter) || b.is(Kind::Letter)) return letters_compared(op, a, b);
   const bool has_tensor = a.is(Kind::Tensor) || b.is(Kind::Tensor);
   const auto is_operand = [](const FlowItem& x) { return x.is(Kind::Tensor) || x.is(Kind::Number); };
   if (!has_tensor || !is_operand(a) || !is_operand(b)) {
-    const bool is_text =
-        a.is(Kind::Known) && b.is(Kind::Known) && a.known.is(Tag::Str) && b.known.is(Tag::Str);
-    if (!is_text) throw Unsupported{text_of(a) + " and " + text_of(b) + " are compared"};
+    const bool are_text = is_text(a) && is_text(b);
+    if (const auto result = tuples_compared(op, a, b)) return *result;
+    if (!are_text) throw Unsupported{text_of(a) + " and " + text_of(b) + " are compared"};
     inputs_.expect_same(a);
     inputs_.expect_same(b);
     return FlowItem::constant(compare_operator(vm_.interpreter(), op, a.known, b.known));
@@ -28,6 +29,22 @@ FlowItem FlowReader::compared(CompareOp op, const FlowItem& left, const FlowItem
   const Op& row = operator_row(spelling(op), 2);
   const std::array<Tensor, 2> inputs = {operand_tensor(a), operand_tensor(b)};
   return result_of(Value(kiln::bind(row, inputs, Attrs(row))[0]));
+}
+
+// Tuples of ints are equal where all items are. Nothing for other values.
+std::optional<FlowItem> FlowReader::tuples_compared(CompareOp op, const FlowItem& a, const FlowItem& b) {
+  const auto is_tuple = [](const FlowItem& x) {
+    return x.is(Kind::Tuple) || (x.is(Kind::Known) && x.known.is(Tag::Tuple));
+  };
+  if ((op != CompareOp::Eq && op != CompareOp::Ne) || !is_tuple(a) || !is_tuple(b)) return std::nullopt;
+  const std::vector<FlowItem> of_a = items_of(a), of_b = items_of(b);
+  FlowItem are_equal = FlowItem::constant(of_a.size() == of_b.size());
+  for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k) {
+    const FlowItem x = forced(of_a[k]), y = forced(of_b[k]);
+    if (!x.is_int() || !y.is_int()) return std::nullopt;
+    are_equal = numbers_binary(lang::BinaryOp::BitAnd, are_equal, numbers_compared(CompareOp::Eq, x, y));
+  }
+  return op == CompareOp::Eq ? are_equal : negated(are_equal);
 }
 
 // An int and a float compare as real numbers: so do floats, where no int is rounded.
@@ -101,14 +118,15 @@ FlowItem FlowReader::contained(const FlowItem& x, const FlowItem& given) {
     return both(is_within, numbers_compared(CompareOp::Eq, rest, FlowItem::constant(std::int64_t{0})));
   }
   constexpr std::size_t kMostItems = 32;
-  const std::vector<FlowItem> items = items_of(among);
-  if (!x.is(Kind::Number) || items.size() > kMostItems)
+  const std::vector<FlowItem> items = is_text(among) ? letters_of(among) : items_of(among);
+  const bool is_letter = x.is(Kind::Letter);
+  if ((!is_letter && !x.is(Kind::Number)) || (!is_letter && is_text(among)) || items.size() > kMostItems)
     throw Unsupported{text_of(x) + " is looked for in " + text_of(given)};
   FlowItem is_there = FlowItem::constant(false);
   for (const FlowItem& each : items) {
     const FlowItem item = forced(each);
-    if (!item.is(Kind::Number)) throw Unsupported{"a number is looked for among other values"};
-    is_there = numbers_binary(lang::BinaryOp::BitOr, is_there, numbers_compared(CompareOp::Eq, x, item));
+    if (!is_letter && !item.is(Kind::Number)) throw Unsupported{"a number is looked for among other values"};
+    is_there = numbers_binary(lang::BinaryOp::BitOr, is_there, compared(CompareOp::Eq, x, item));
   }
   return is_there;
 }

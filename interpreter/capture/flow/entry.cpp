@@ -8,6 +8,7 @@
 #include "interpreter/capture/flow/list_numbers.h"
 #include "interpreter/capture/flow/list_rows.h"
 #include "interpreter/values/iterators.h"
+#include "interpreter/values/utf8.h"
 #include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/timeline.h"
@@ -80,8 +81,9 @@ std::optional<jit::FlowValue> given_for(const LoopFlow& loop, std::size_t i, con
   if (input.kind == Input::Kind::Number) return number_of_kind(*v, type.dtype);
   if (input.kind == Input::Kind::Rows)
     return v->is(Tag::List) ? rows_for(loop, input, type.dtype, frame, numbers) : std::nullopt;
-  if (input.kind == Input::Kind::Numbers) {
-    const std::optional<Tensor> made = numbers_of(*v, type.dtype, input.grows);
+  if (input.kind == Input::Kind::Numbers || input.kind == Input::Kind::Text) {
+    const bool is_text = input.kind == Input::Kind::Text;
+    const std::optional<Tensor> made = is_text ? text_as_tensor(*v) : numbers_of(*v, type.dtype, input.grows);
     if (!made) return std::nullopt;
     given.tensor = *made;
     return given;
@@ -153,6 +155,11 @@ class FrameValues {
         return *found_[static_cast<SourceId>(held.number)];
       case Held::Kind::Constant:
         return held.value;
+      case Held::Kind::Letter: {
+        std::string text;
+        append_code_point(text, static_cast<char32_t>(value(held.number).as_int()));
+        return Value(text);
+      }
       case Held::Kind::Tuple:
         return make<Tuple>(parts(held));
       case Held::Kind::Range: {

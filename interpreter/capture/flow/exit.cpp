@@ -39,6 +39,11 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       if (item.is(Kind::Tensor)) held.vmaps = levels_of(item.tensor);
       values.push_back(notes_.operand_of(item));
       return held;
+    case Kind::Letter:
+      held.kind = Held::Kind::Letter;
+      held.number = static_cast<std::int64_t>(values.size());
+      values.push_back(notes_.operand_of(item));
+      return held;
     case Kind::Tuple:
       held.kind = Held::Kind::Tuple;
       break;

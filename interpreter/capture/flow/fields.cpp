@@ -64,9 +64,9 @@ SourceId FlowReader::struct_source(const FlowItem& object) {
 
 // Nothing where the dict has no such key now, or where the key may differ between runs of the flow.
 std::optional<FlowVariable> FlowReader::entry(const FlowItem& dict, const FlowItem& key) {
-  const bool is_text = key.is(Kind::Known) && key.known.is(Tag::Str);
-  if (!is_text && !key.is_literal()) return std::nullopt;
-  const Value name = is_text ? key.known : key.literal();
+  const bool is_name = is_text(key);
+  if (!is_name && !key.is_literal()) return std::nullopt;
+  const Value name = is_name ? key.known : key.literal();
   const Value* now = dict.known.as<Dict>().find(name);
   if (now == nullptr) return std::nullopt;
   inputs_.expect_same(key);
@@ -76,7 +76,7 @@ std::optional<FlowVariable> FlowReader::entry(const FlowItem& dict, const FlowIt
   source.parent = owner;
   source.key = name;
   source.text =
-      fmt::format("{}[{}]", flow_.sources[owner].text, is_text ? "\"" + name.as<Str>().text + "\"" : "…");
+      fmt::format("{}[{}]", flow_.sources[owner].text, is_name ? "\"" + name.as<Str>().text + "\"" : "…");
   return FlowVariable{inputs_.add_source(std::move(source)), *now};
 }
 
@@ -87,8 +87,8 @@ std::optional<FlowItem> FlowReader::dict_method(const FlowItem& dict, std::strin
   if (name != "get" || arguments.empty() || arguments.size() > 2) return std::nullopt;
   const FlowItem key = forced(arguments[0]);
   if (const auto found = entry(dict, key)) return value_of(*found);
-  const bool is_text = key.is(Kind::Known) && key.known.is(Tag::Str);
-  if (!is_text && !key.is_literal()) throw Unsupported{"a dict is asked for a key that varies"};
+  const bool is_name = is_text(key);
+  if (!is_name && !key.is_literal()) throw Unsupported{"a dict is asked for a key that varies"};
   inputs_.expect_same(key);
   std::vector<Value> keys;
   for (const auto& each : dict.known.as<Dict>().entries()) {

@@ -41,7 +41,8 @@ FlowItem FlowReader::length_of(const FlowItem& given) {
     return FlowItem::constant(static_cast<std::int64_t>(item.parts.size()));
   if (item.is(Kind::Tensor) && item.tensor.rank() > 0) return size_item(item.tensor.size(0));
   if (item.is(Kind::Range)) return count_of_range(item.parts[0], item.parts[1], item.parts[2]);
-  if (item.is(Kind::Known) && item.known.is(Tag::Str)) {
+  if (is_text(item) && item.source >= 0) return code_points(item).length;
+  if (is_text(item)) {
     inputs_.expect_same(item);
     return FlowItem::constant(static_cast<std::int64_t>(item.known.as<Str>().length()));
   }
@@ -56,6 +57,7 @@ FlowItem FlowReader::length_of(const FlowItem& given) {
 // Nothing where the host has no function of that name that a flow knows.
 std::optional<FlowItem> FlowReader::call_host(std::string_view name, std::vector<FlowItem>& arguments) {
   if (name == "len" && arguments.size() == 1) return length_of(arguments[0]);
+  if (name == "ord" && arguments.size() == 1) return code_point(arguments[0]);
   if (!are_numbers(arguments)) return std::nullopt;
   if (name == "abs" && arguments.size() == 1) {
     const FlowItem x = arguments[0].dtype == DType::Bool ? as_int(arguments[0]) : arguments[0];

@@ -164,6 +164,7 @@ FlowItem FlowReader::list_item(const FlowItem& list, const FlowItem& index) {
   if (list.is(Kind::Known) && list.known.is(Tag::Dict)) {
     if (const auto found = entry(list, place)) return value_of(*found);
   }
+  if (is_text(list)) return letter_at(list, place);
   const bool is_known = list.is(Kind::Known) && (list.known.is(Tag::List) || list.known.is(Tag::Tuple));
   if (!is_known) throw Unsupported{"an item of " + text_of(list)};
   if (is_written_list(list)) return number_at(list, place);

@@ -104,16 +104,21 @@ void FlowReader::next_item(const FlowItem& collection, const FlowItem& place,
                            const std::function<void(const FlowItem& next)>& count, const Take& take,
                            const Done& done) {
   const bool is_list = collection.is(Kind::Known) && collection.known.is(Tag::List);
+  const bool reads_text = is_text(collection);
   std::vector<FlowItem> items;
   NumberList list;
   if (is_list) {
     list = number_list(collection);
+  } else if (reads_text) {
+    list = code_points(collection);
   } else {
     items = items_of(collection);
     list.length = FlowItem::constant(static_cast<std::int64_t>(items.size()));
   }
   const auto take_item = [&] {
-    const FlowItem item = is_list ? notes_.item(element_of(list, place)) : chosen(items, place);
+    const FlowItem item = is_list      ? notes_.item(element_of(list, place))
+                          : reads_text ? letter_at(collection, place)
+                                       : chosen(items, place);
     count(numbers_binary(BinaryOp::Add, place, FlowItem::one()));
     take(item);
   };

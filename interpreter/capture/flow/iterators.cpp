@@ -42,7 +42,7 @@ FlowItem FlowReader::iterator_over(const FlowItem& iterable) {
       return FlowItem::iterator(IteratorForm::Items, {FlowItem::group(Kind::Tuple, x.parts), zero()});
     case Kind::Known:
       if (x.known.is(Tag::Iterator)) return x;
-      if (x.known.is(Tag::List) || x.known.is(Tag::Tuple))
+      if (x.known.is(Tag::List) || x.known.is(Tag::Tuple) || x.known.is(Tag::Str))
         return FlowItem::iterator(IteratorForm::Items, {x, zero()});
       if (!x.known.is(Tag::Range)) break;
       inputs_.expect_same(x);

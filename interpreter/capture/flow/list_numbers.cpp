@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "interpreter/capture/flow/loop_flow.h"
+#include "interpreter/values/utf8.h"
 #include "tensor/host_view.h"
 #include "tensor/size_scope.h"
 
@@ -46,6 +47,28 @@ std::optional<Tensor> numbers_of(const Value& v, DType dtype, bool grows) {
   if (dtype == DType::F64) return numbers_in<double>(items, room, dtype, Tag::Float);
   if (dtype == DType::Bool) return numbers_in<bool>(items, room, dtype, Tag::Bool);
   return std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> code_points_of(const Value& v) {
+  if (!v.is(Tag::Str)) return std::nullopt;
+  const std::string_view text = v.as<Str>().text;
+  std::vector<std::int64_t> points;
+  points.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); at += code_point_bytes(text, at)) {
+    const bool is_lone_byte = code_point_bytes(text, at) == 1 && static_cast<unsigned char>(text[at]) >= 0x80;
+    if (is_lone_byte) return std::nullopt;
+    points.push_back(static_cast<std::int64_t>(code_point_at(text, at)));
+  }
+  return points;
+}
+
+std::optional<Tensor> text_as_tensor(const Value& v) {
+  const auto points = code_points_of(v);
+  if (!points || static_cast<std::int64_t>(points->size()) < SizeScope::kLowestSize) return std::nullopt;
+  const Tensor made =
+      Tensor::empty(Dims{Dim(static_cast<std::int64_t>(points->size()))}, DType::I64, Device{});
+  std::copy(points->begin(), points->end(), WritableHostView(made).as<std::int64_t>());
+  return made;
 }
 
 void put_numbers(const Tensor& numbers, List& list) {

@@ -31,6 +31,7 @@ struct LoopFlow {
       Tensor,
       Number,
       Numbers,  // a list of numbers of one kind, which the flow gets as a tensor of rank 1
+      Text,     // the code points of text, as a tensor of ints of rank 1
       Rows,     // a list that tensors are appended to: memory for them, one a row, in their order
       Next,     // of a range in the three registers from `source` on, as BeginFor leaves them: its next item
       Left,     // and how many follow it
@@ -59,6 +60,7 @@ struct LoopFlow {
   struct Held {
     enum class Kind : std::uint8_t {
       Value,     // number `number` of the exit's values, as a value of the program
+      Letter,    // the text of one code point, number `number` of these values
       Source,    // what was there at the source `number` when the flow began
       Constant,  // `value`
       Tuple,     // made anew, as the next three, of `parts`

@@ -169,11 +169,14 @@ void FlowReader::meet(Place& place, std::vector<FlowItem*> leaves, std::size_t l
     *leaves[leaf] = FlowItem::at(first.known, -1);
     return;
   }
-  if (!first.is(FlowItem::Kind::Number) && !first.is(FlowItem::Kind::Tensor))
+  const bool is_letter = first.is(FlowItem::Kind::Letter);
+  if (!is_letter && !first.is(FlowItem::Kind::Number) && !first.is(FlowItem::Kind::Tensor))
     throw Unsupported{text_of(first) + " is another one on another way"};
   knowledge_.parameters.emplace(place.key, leaf);
   const std::string name = name_of_leaf(place.entry, leaf);
-  if (first.is(FlowItem::Kind::Number)) {
+  if (is_letter) {
+    *leaves[leaf] = FlowItem::letter(notes_.add_number(DType::I64, name, 0, SizeScope::kAnyInt));
+  } else if (first.is(FlowItem::Kind::Number)) {
     const std::int64_t hint = first.is_int() ? later_hint(notes_.hint_of(first)) : 0;
     *leaves[leaf] = notes_.add_number(first.dtype, name, hint, SizeScope::kAnyInt);
   } else {

@@ -68,7 +68,7 @@ jit::Type FlowNotes::type_of(const FlowItem& item) const {
 }
 
 Operand FlowNotes::operand_of(const FlowItem& item) const {
-  return item.is(FlowItem::Kind::Number) ? item.operand : operand_of(item.tensor);
+  return item.is(FlowItem::Kind::Tensor) ? operand_of(item.tensor) : item.operand;
 }
 
 Operand FlowNotes::operand_of(const Tensor& given) const {

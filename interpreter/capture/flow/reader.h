@@ -186,18 +186,6 @@ class FlowReader {
   FlowItem attribute(const FlowItem& object, const Site& site);
   void set_attribute(const FlowItem& object, std::string_view name, const FlowItem& value);
 
-  // ---- Structs that are made in the loop (structs.cpp) ----
-  bool is_struct(const FlowItem& item) const;
-  std::optional<FlowItem> field_of(const FlowItem& object, std::string_view name);
-  std::optional<FlowItem> method_of(const FlowItem& object, std::string_view name);
-  FlowItem new_struct(const FlowItem& type);
-  FlowItem stored(const FlowItem& item);
-  void call_struct(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
-                   const std::vector<std::string_view>& names);
-  static std::optional<FlowItem> made_field(const FlowItem& made, std::string_view name);
-  void set_made_field(FlowItem made, std::string_view name, const FlowItem& given);
-  static std::string sameness_of(const FlowState& state);
-
   // ---- Values ----
   FlowItem forced(const FlowItem& item);  // a number or tensor that was found outside is an input
   FlowItem number(const FlowItem& item, std::string_view what);
@@ -216,6 +204,7 @@ class FlowReader {
   FlowItem compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
   FlowItem numbers_compared(lang::CompareOp op, FlowItem a, FlowItem b);
   FlowItem contained(const FlowItem& x, const FlowItem& among);
+  std::optional<FlowItem> tuples_compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
   FlowItem identity_compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
   FlowItem exact_float(const FlowItem& whole);
   Tensor operand_tensor(const FlowItem& item);
@@ -255,6 +244,26 @@ class FlowReader {
   void append_tensor(const FlowItem& list, const Tensor& x);
   void expect_alone(const Tensor& x, const std::string& list) const;
   void become(const Tensor& before, const FlowItem& row);
+
+  // ---- Structs that are made in the loop (structs.cpp) ----
+  bool is_struct(const FlowItem& item) const;
+  std::optional<FlowItem> field_of(const FlowItem& object, std::string_view name);
+  std::optional<FlowItem> method_of(const FlowItem& object, std::string_view name);
+  FlowItem new_struct(const FlowItem& type);
+  FlowItem stored(const FlowItem& item);
+  void call_struct(std::uint32_t base, const FlowItem& callee, std::vector<FlowItem> arguments,
+                   const std::vector<std::string_view>& names);
+  static std::optional<FlowItem> made_field(const FlowItem& made, std::string_view name);
+  void set_made_field(FlowItem made, std::string_view name, const FlowItem& given);
+  static std::string sameness_of(const FlowState& state);
+
+  // ---- Text (text.cpp) ----
+  static bool is_text(const FlowItem& item);
+  NumberList code_points(const FlowItem& text);
+  FlowItem letter_at(const FlowItem& text, const FlowItem& index);
+  std::optional<FlowItem> code_point(const FlowItem& item);
+  FlowItem letters_compared(lang::CompareOp op, const FlowItem& a, const FlowItem& b);
+  std::vector<FlowItem> letters_of(const FlowItem& text);
 
   // ---- Iteration (iteration.cpp) ----
   void begin_for();

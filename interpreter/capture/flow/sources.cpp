@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "interpreter/capture/flow/batched.h"
+#include "interpreter/capture/flow/list_numbers.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -35,7 +36,7 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
     entry.item = begin_tensor(notes, entry);
     return;
   }
-  if (entry.kind == Input::Kind::Numbers) {
+  if (entry.kind == Input::Kind::Numbers || entry.kind == Input::Kind::Text) {
     entry.item = begin_numbers(notes, entry);
     return;
   }
@@ -95,6 +96,7 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
 }
 
 DType FlowSources::dtype_of_list(const Entry& entry) const {
+  if (entry.kind == Input::Kind::Text) return DType::I64;
   const auto written = lists_.find(entry.source);
   return written != lists_.end() ? written->second.dtype
                                  : FlowItem::constant(entry.value.as<List>().items[0]).dtype;
@@ -104,7 +106,9 @@ FlowItem FlowSources::begin_numbers(FlowNotes& notes, const Entry& entry) {
   LoopFlow::Input& input = flow_.inputs.back();
   input.is_written = is_written(entry.source);
   input.grows = grows(entry.source);
-  const auto size = static_cast<std::int64_t>(entry.value.as<List>().items.size());
+  const std::size_t count =
+      entry.kind == Input::Kind::Text ? entry.value.as<Str>().length() : entry.value.as<List>().items.size();
+  const auto size = static_cast<std::int64_t>(count);
   const std::string symbol = fmt::format("l{}", &entry - entries_.data());
   const Dim room = notes.add_size(symbol, input.grows ? LoopFlow::room_of(size) : size);
   return FlowItem::of(
@@ -187,6 +191,11 @@ FlowItem FlowSources::numbers(const Value& list, SourceId owner) {
                         std::all_of(items.begin(), items.end(), is_like(FlowItem::constant(items[0]).dtype)));
   if (!is_plain) throw Unsupported{"`" + name + "` is a list of other items than numbers of one kind"};
   return find(Input::Kind::Numbers, list, owner);
+}
+
+FlowItem FlowSources::code_points(const Value& text, SourceId owner) {
+  if (!text_as_tensor(text)) throw Unsupported{"text of fewer than two letters, or no valid UTF-8, is read"};
+  return find(Input::Kind::Text, text, owner);
 }
 
 FlowItem FlowSources::rows(const Value& list, SourceId owner, const Tensor& item) {

@@ -42,6 +42,8 @@ class FlowSources {
   void expect_owners_apart();
   // The items of a list of numbers, found at its owner, as a tensor. Throws Unsupported for other lists.
   FlowItem numbers(const Value& list, SourceId owner);
+  // The code points of a text, found at its owner, as a tensor.
+  FlowItem code_points(const Value& text, SourceId owner);
   // The loop writes numbers of this kind into the list, or changes how many there are.
   void expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows);
   // The loop appends tensors to the list, which has been found at its owner: memory for them, of one row for

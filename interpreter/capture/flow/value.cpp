@@ -41,6 +41,12 @@ FlowItem FlowItem::number(DType dtype, jit::Operand operand) {
   return item;
 }
 
+FlowItem FlowItem::letter(const FlowItem& number) {
+  FlowItem item = number;
+  item.kind = Kind::Letter;
+  return item;
+}
+
 FlowItem FlowItem::of(Tensor tensor) {
   FlowItem item;
   item.kind = Kind::Tensor;
@@ -85,6 +91,7 @@ bool same_item(const FlowItem& a, const FlowItem& b) {
     case Kind::Known:
       return a.source == b.source && identical(a.known, b.known);
     case Kind::Number:
+    case Kind::Letter:
       return a.dtype == b.dtype && a.operand == b.operand;
     case Kind::Tensor:
       return a.tensor.is_same(b.tensor);
@@ -104,6 +111,8 @@ std::string signature_of(const FlowItem& item) {
     }
     case Kind::Number:
       return std::string(name(item.dtype));
+    case Kind::Letter:
+      return "letter";
     case Kind::Tensor: {
       const Tensor plain = levels::innermost(item.tensor);
       return fmt::format("{}^{}{}{}", name(plain.dtype()), plain.rank(), plain.is_contiguous() ? "" : "s",
@@ -131,6 +140,8 @@ std::string text_of(const FlowItem& item) {
       return fmt::format("a tuple of {}", item.parts.size());
     case Kind::List:
       return fmt::format("a list of {}", item.parts.size());
+    case Kind::Letter:
+      return "a letter";
     case Kind::Slice:
       return "a slice";
     case Kind::Iterator:

@@ -14,6 +14,7 @@ struct FlowItem {
   enum class Kind : std::uint8_t {
     Known,   // `known`, which was at `source` when the flow began; without a source a constant
     Number,  // `operand`, of the kind `dtype`: bool, i64 or f64
+    Letter,  // `operand`, the number of a code point
     Tensor,  // `tensor`, which has no elements
     Tuple,
     List,      // made in the loop, and not yet seen by anything that could change it
@@ -38,6 +39,7 @@ struct FlowItem {
   static FlowItem dead();  // whatever is there: nothing reads it
   static FlowItem at(Value value, SourceId source);
   static FlowItem number(DType dtype, jit::Operand operand);
+  static FlowItem letter(const FlowItem& number);
   static FlowItem of(Tensor tensor);
   static FlowItem group(Kind kind, std::vector<FlowItem> parts);
   static FlowItem iterator(IteratorForm form, std::vector<FlowItem> parts);
