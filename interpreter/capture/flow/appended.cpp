@@ -43,6 +43,7 @@ void FlowReader::become(const Tensor& before, const FlowItem& row) {
   for (FlowFrame& each : state_.frames) put(each.registers);
   put(state_.variables);
   put(state_.variables_before);
+  put(state_.registers_before);
 }
 
 // Only what the loop itself has just computed: the list gets the very tensor, and that of another place would

@@ -226,6 +226,7 @@ void FlowReader::return_value(FlowItem value) {
     if (state_.wrote) replay_.reset();
     state_.wrote = false;
     state_.variables_before.clear();
+    state_.registers_before.clear();
   }
   // A function with several ways goes on in one.
   if (place_->entry.frames.size() > state_.frames.size()) go_to(frame().pc);

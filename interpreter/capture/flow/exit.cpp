@@ -76,7 +76,9 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
 
 FlowReader::Resume FlowReader::resume_of(const FlowState& state) {
   const FlowFrame& outer = state.frames.front();
-  return {outer.pc, outer.registers, state.in_call() ? state.variables_before : state.variables};
+  const bool has_written = !state.registers_before.empty();
+  return {outer.pc, has_written ? state.registers_before : outer.registers,
+          state.in_call() ? state.variables_before : state.variables};
 }
 
 bool FlowReader::can_leave(const Resume& resume) {

@@ -29,16 +29,19 @@ std::string FlowReader::key_of(const FlowState& state) const {
   key += "/";
   for (const FlowItem& each : state.variables) key += "," + signature_of(each);
   for (const FlowItem& each : state.variables_before) key += "," + signature_of(each);
+  for (const FlowItem& each : state.registers_before) key += "," + signature_of(each);
   return key + sameness_of(state);
 }
 
 void FlowReader::forget_dead(FlowState& state) const {
-  for (FlowFrame& each : state.frames) {
-    const Liveness& live = each.code->liveness();
-    for (std::uint32_t r = 0; r < each.registers.size(); ++r) {
-      if (!live.is_live(each.pc, r)) each.registers[r] = FlowItem::dead();
+  const auto forget = [](const FlowFrame& frame, std::vector<FlowItem>& registers) {
+    const Liveness& live = frame.code->liveness();
+    for (std::uint32_t r = 0; r < registers.size(); ++r) {
+      if (!live.is_live(frame.pc, r)) registers[r] = FlowItem::dead();
     }
-  }
+  };
+  for (FlowFrame& each : state.frames) forget(each, each.registers);
+  forget(state.frames.front(), state.registers_before);
 }
 
 std::vector<FlowItem*> FlowReader::leaves_of(FlowState& state) const {
@@ -49,6 +52,7 @@ std::vector<FlowItem*> FlowReader::leaves_of(FlowState& state) const {
   for (FlowFrame& each : state.frames) add(each.registers);
   add(state.variables);
   add(state.variables_before);
+  add(state.registers_before);
   return leaves;
 }
 

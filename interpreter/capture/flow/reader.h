@@ -29,6 +29,8 @@ struct FlowState {
   // What the loop assigns beside registers (FlowKnowledge::assigned): now, and when the outermost call began,
   // of which there is nothing outside of calls.
   std::vector<FlowItem> variables{}, variables_before{};
+  // The registers of the loop when the outermost call began, where it has written a struct that they hold.
+  std::vector<FlowItem> registers_before{};
   // Within a call: has it written memory that is older than the call? Then the call cannot be done again.
   bool wrote = false;
   std::uint64_t fresh_since = 0;

@@ -105,14 +105,14 @@ std::optional<FlowItem> FlowReader::made_field(const FlowItem& made, std::string
   return value;
 }
 
-// In a call, a struct that is older stays as it was where the loop is left in front of the call.
+// In a call, a struct that is older is as it was where the loop is left in front of the call.
 void FlowReader::set_made_field(FlowItem made, std::string_view name, const FlowItem& given) {
   const std::string text = fmt::format("`.{}` of {}", name, text_of(made));
   FlowItem value = stored(given);
   if (is_within(made.serial, value)) throw Unsupported{text + " becomes a part of itself"};
-  const bool is_older = state_.in_call() && (is_within(made.serial, state_.frames.front().registers) ||
-                                             is_within(made.serial, state_.variables_before));
-  if (is_older) throw Unsupported{text + " is assigned in a call"};
+  const std::vector<FlowItem>& outer = state_.frames.front().registers;
+  if (state_.in_call() && state_.registers_before.empty() && is_within(made.serial, outer))
+    state_.registers_before = outer;
   const StructType& type = type_of(made);
   std::ptrdiff_t place = place_of(made, name);
   if (place < 0) {
@@ -148,6 +148,7 @@ std::string FlowReader::sameness_of(const FlowState& state) {
   for (const FlowFrame& each : state.frames) go_through(each.registers);
   go_through(state.variables);
   go_through(state.variables_before);
+  go_through(state.registers_before);
   return text;
 }
 
