@@ -92,12 +92,15 @@ int line_width() {
   return std::min(print_options().width, is_known ? int{size.ws_col} : print_options().width) - 1;
 }
 
-// Redraws one line of the terminal, or of what stands for it; where there is neither it writes nothing.
+// Is there a terminal, or what stands for it?
+bool shows_bars(const Interpreter& interpreter) {
+  return interpreter.options().frontend.show_lines || ::isatty(STDERR_FILENO) == 1;
+}
+
+// Redraws one line of what shows bars.
 class Bar {
  public:
-  Bar(const Interpreter& interpreter, std::string description, std::int64_t total, Value curve)
-      : shown_(interpreter.options().frontend.show_lines || ::isatty(STDERR_FILENO) == 1),
-        curve_(std::move(curve)) {
+  Bar(std::string description, std::int64_t total, Value curve) : curve_(std::move(curve)) {
     state_.description = std::move(description);
     state_.total = total;
   }
@@ -126,7 +129,6 @@ class Bar {
 
  private:
   void draw(Interpreter& interpreter, bool now) {
-    if (!shown_) return;
     state_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
     if (!now && state_.seconds - drawn_ < kRedrawEvery) return;
     drawn_ = state_.seconds;
@@ -139,7 +141,6 @@ class Bar {
   }
 
   ProgressState state_;
-  bool shown_;
   LiveCurve curve_;
   LiveLines* drawn_by_ = nullptr;  // null: it is not on the screen
   bool started_ = false;
@@ -174,8 +175,8 @@ std::string progress_line(const ProgressState& state, int width) {
 }
 
 Value progress(Interpreter& interpreter, std::span<Value> a) {
-  auto bar = std::make_shared<Bar>(interpreter, text_argument(a[1], "desc"),
-                                   total_of(interpreter, a[0], a[2]), a[3]);
+  auto bar = std::make_shared<Bar>(text_argument(a[1], "desc"), total_of(interpreter, a[0], a[2]), a[3]);
+  if (!shows_bars(interpreter)) return make_iterator(interpreter, a[0]);
   const auto next = [](const std::shared_ptr<Bar>& held, const Value& it, bool& first, Interpreter& own,
                        Value& out) {
     held->start(own);
