@@ -69,18 +69,9 @@ std::int64_t counted(Value& part) {
   return now;
 }
 
-bool next_letter(Iterator& it, Value& out) {
-  const Str& text = it.parts[0].as<Str>();
-  if (static_cast<std::size_t>(it.parts[1].as_int()) >= text.length()) return false;
-  const std::size_t at = text.byte_of(static_cast<std::size_t>(counted(it.parts[1])));
-  const std::string_view view = text.text;
-  out = Value(view.substr(at, code_point_bytes(view, at)));
-  return true;
-}
-
 // Items of a list may come and go while it is iterated: the index decides.
 bool next_item(Iterator& it, Value& out) {
-  if (it.parts[0].is(Tag::Str)) return next_letter(it, out);
+  if (it.parts[0].is(Tag::Str)) return next_letter(it.parts[0].as<Str>(), it.parts[1], out);
   const auto& items = *items_of(it.parts[0]);
   if (static_cast<std::size_t>(it.parts[1].as_int()) >= items.size()) return false;
   out = items[static_cast<std::size_t>(counted(it.parts[1]))];
@@ -127,6 +118,15 @@ bool next_of_each(Interpreter& interpreter, const Iterator& it, Value& out) {
 }
 
 }  // namespace
+
+bool next_letter(const Str& text, Value& place, Value& item) {
+  const std::size_t at = text.byte_of(static_cast<std::size_t>(place.as_int()));
+  const std::string_view bytes = text.text;
+  if (at >= bytes.size()) return false;
+  item = Value(bytes.substr(at, code_point_bytes(bytes, at)));
+  counted(place);
+  return true;
+}
 
 Value iterator_of(IteratorForm form, std::vector<Value> parts) {
   static constexpr std::string_view kNames[] = {"", "", "tensor", "range", "enumerate", "zip"};

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <vector>
 
+#include "interpreter/values/iterators.h"
 #include "interpreter/values/natives.h"
 #include "interpreter/values/objects.h"
 #include "interpreter/vm/operators.h"
@@ -150,23 +151,6 @@ void slow_get_attribute(Vm& vm, Value* r, const Instruction& i) {
 
 namespace {
 
-// The code point that starts at `at`, as text.
-std::string_view code_point(std::string_view text, std::size_t at) {
-  std::size_t end = at + 1;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) ++end;
-  return text.substr(at, end - at);
-}
-
-bool next_of_text(Value* state, Value& item) {
-  const std::string& text = state[0].as<Str>().text;
-  const auto at = static_cast<std::size_t>(state[1].as_int());
-  if (at >= text.size()) return false;
-  const std::string_view point = code_point(text, at);
-  state[1].put(static_cast<std::int64_t>(at + point.size()));
-  item = Value(point);
-  return true;
-}
-
 bool next_of_tuple(Value* state, Value& item) {
   const std::vector<Value>& items = state[0].as<Tuple>().items;
   const auto at = static_cast<std::size_t>(state[1].as_int());
@@ -243,7 +227,7 @@ bool slow_next(Vm& vm, Value* r, const Instruction& i) {
       more = next_of_dict(state, item);
       break;
     case Tag::Str:
-      more = next_of_text(state, item);
+      more = next_letter(state[0].as<Str>(), state[1], item);
       break;
     default: {
       const Value keep = state[0];
