@@ -9,8 +9,17 @@
 
 namespace kiln::interp::capture {
 
-std::string Exprs::text(ExprId id, const Sources& sources) const {
-  const Expr& expr = (*this)[id];
+namespace {
+
+// Numbers that a loop carries are computed from those of the iteration before, each of which may be read
+// several times, so a whole text may double with each iteration. Deeper ones are left out.
+constexpr int kDeepestText = 7;
+
+std::string text_within(const Exprs& exprs, ExprId id, const Sources& sources, int levels) {
+  const Expr& expr = exprs[id];
+  const auto part = [&](ExprId each) { return text_within(exprs, each, sources, levels - 1); };
+  const bool is_leaf = expr.kind == Expr::Kind::Source || expr.kind == Expr::Kind::Constant;
+  if (levels == 0 && !is_leaf) return "…";
   switch (expr.kind) {
     case Expr::Kind::Source:
       return sources[expr.source].text;
@@ -20,21 +29,25 @@ std::string Exprs::text(ExprId id, const Sources& sources) const {
     case Expr::Kind::Size:
       return expr.size.text();
     case Expr::Kind::Binary:
-      return fmt::format("({} {} {})", text(expr.a, sources), lang::spelling(expr.binary),
-                         text(expr.b, sources));
+      return fmt::format("({} {} {})", part(expr.a), lang::spelling(expr.binary), part(expr.b));
     case Expr::Kind::Compare:
-      return fmt::format("{} {} {}", text(expr.a, sources), lang::spelling(expr.compare),
-                         text(expr.b, sources));
+      return fmt::format("{} {} {}", part(expr.a), lang::spelling(expr.compare), part(expr.b));
     case Expr::Kind::Negate:
-      return "-" + text(expr.a, sources);
+      return "-" + part(expr.a);
     case Expr::Kind::Call: {
-      if (!expr.constant.is(Tag::Type)) return "a number computed from " + text(expr.parts.at(0), sources);
+      if (!expr.constant.is(Tag::Type)) return "a number computed from " + part(expr.parts.at(0));
       std::string arguments;
-      for (const ExprId each : expr.parts) arguments += (arguments.empty() ? "" : ", ") + text(each, sources);
+      for (const ExprId each : expr.parts) arguments += (arguments.empty() ? "" : ", ") + part(each);
       return fmt::format("{}({})", expr.constant.as<Type>().name, arguments);
     }
   }
   return "";
+}
+
+}  // namespace
+
+std::string Exprs::text(ExprId id, const Sources& sources) const {
+  return text_within(*this, id, sources, kDeepestText);
 }
 
 const Value& Numbers::operator[](ExprId id) {
