@@ -161,7 +161,8 @@ std::vector<Tensor> Tracer::operands_now(const LoopFlow& flow, const Frame& fram
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list that gets tensors"};
     if (each.kind == Input::Kind::Numbers)
       throw NoNode{"`" + flow.sources[each.source].text + "` is a list of numbers"};
-    if (each.kind == Input::Kind::Text) throw NoNode{"`" + flow.sources[each.source].text + "` is text"};
+    if (each.kind == Input::Kind::Text || each.kind == Input::Kind::Letter)
+      throw NoNode{"`" + flow.sources[each.source].text + "` is text"};
     const Value& v = *value_of_input(flow, each, frame, found);
     if (each.kind == Input::Kind::Left) expect_as_often(frame, loop, v.as_int());
     operands.push_back(v.is(Tag::Tensor) ? levels::innermost(v.tensor()) : number_as_operand(v));

@@ -79,6 +79,10 @@ std::optional<jit::FlowValue> given_for(const LoopFlow& loop, std::size_t i, con
   const Value* const v = found[input.source];
   if (v == nullptr) return std::nullopt;
   if (input.kind == Input::Kind::Number) return number_of_kind(*v, type.dtype);
+  if (input.kind == Input::Kind::Letter) {
+    if (!is_letter(*v)) return std::nullopt;
+    return number_of_kind(Value(code_points_of(*v)->front()), DType::I64);
+  }
   if (input.kind == Input::Kind::Rows)
     return v->is(Tag::List) ? rows_for(loop, input, type.dtype, frame, numbers) : std::nullopt;
   if (input.kind == Input::Kind::Numbers || input.kind == Input::Kind::Text) {
@@ -155,11 +159,8 @@ class FrameValues {
         return *found_[static_cast<SourceId>(held.number)];
       case Held::Kind::Constant:
         return held.value;
-      case Held::Kind::Letter: {
-        std::string text;
-        append_code_point(text, static_cast<char32_t>(value(held.number).as_int()));
-        return Value(text);
-      }
+      case Held::Kind::Letter:
+        return once(held, [&] { return letter_of(held); });
       case Held::Kind::Tuple:
         return make<Tuple>(parts(held));
       case Held::Kind::Range: {
@@ -172,14 +173,23 @@ class FrameValues {
       }
       case Held::Kind::Iterator:
         return iterator_of(static_cast<IteratorForm>(held.number), parts(held));
-      case Held::Kind::Struct: {
-        const auto [known, is_new] = structs_.try_emplace(held.number);
-        if (is_new) known->second = struct_of(held);
-        return known->second;
-      }
+      case Held::Kind::Struct:
+        return once(held, [&] { return struct_of(held); });
       default:
         return value(held.number);
     }
+  }
+  // What is one value in the flow is one value behind it.
+  template <class F>
+  Value once(const Held& held, const F& make) {
+    const auto known = once_.find(held.serial);
+    if (known != once_.end()) return known->second;
+    return once_.emplace(held.serial, make()).first->second;
+  }
+  Value letter_of(const Held& held) {
+    std::string text;
+    append_code_point(text, static_cast<char32_t>(value(held.number).as_int()));
+    return Value(text);
   }
   // No part holds the struct itself.
   Value struct_of(const Held& held) {
@@ -206,7 +216,7 @@ class FrameValues {
   std::span<const jit::FlowValue> values_;
   std::vector<std::pair<List*, std::int64_t>> lengths_;
   std::map<List*, AppendedRows> appended_;
-  std::map<std::int64_t, Value> structs_;
+  std::map<std::int64_t, Value> once_;  // by serial
   Registers made_;
   std::vector<std::pair<Value*, Value>> variables_;  // by their places
 };

@@ -40,7 +40,13 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       values.push_back(notes_.operand_of(item));
       return held;
     case Kind::Letter:
+      if (item.source >= 0) {
+        held.kind = Held::Kind::Source;
+        held.number = item.source;
+        return held;
+      }
       held.kind = Held::Kind::Letter;
+      held.serial = item.serial;
       held.number = static_cast<std::int64_t>(values.size());
       values.push_back(notes_.operand_of(item));
       return held;
@@ -59,7 +65,7 @@ std::optional<Held> FlowReader::held(const FlowItem& item, std::vector<jit::Oper
       break;
     case Kind::Struct:
       held.kind = Held::Kind::Struct;
-      held.number = item.serial;
+      held.serial = item.serial;
       held.value = item.known;
       held.names = item.names;
       break;

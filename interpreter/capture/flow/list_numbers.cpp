@@ -62,6 +62,13 @@ std::optional<std::vector<std::int64_t>> code_points_of(const Value& v) {
   return points;
 }
 
+bool is_letter(const Value& v) {
+  constexpr std::size_t kMostBytes = 4;
+  if (!v.is(Tag::Str) || v.as<Str>().text.size() > kMostBytes) return false;
+  const auto points = code_points_of(v);
+  return points && points->size() == 1;
+}
+
 std::optional<Tensor> text_as_tensor(const Value& v) {
   const auto points = code_points_of(v);
   if (!points || static_cast<std::int64_t>(points->size()) < SizeScope::kLowestSize) return std::nullopt;

@@ -32,6 +32,7 @@ struct LoopFlow {
       Number,
       Numbers,  // a list of numbers of one kind, which the flow gets as a tensor of rank 1
       Text,     // the code points of text, as a tensor of ints of rank 1
+      Letter,   // the number of the code point of text that has one
       Rows,     // a list that tensors are appended to: memory for them, one a row, in their order
       Next,     // of a range in the three registers from `source` on, as BeginFor leaves them: its next item
       Left,     // and how many follow it
@@ -67,12 +68,13 @@ struct LoopFlow {
       Range,
       Slice,
       Iterator,  // of the form `number`
-      Struct,    // of the type `value`, made anew of `parts`: one for each `number`
+      Struct,    // of the type `value`, made anew of `parts`
     };
     Kind kind = Kind::Value;
     std::int64_t number = 0;
     Value value{};
     std::vector<Held> parts{};
+    std::int64_t serial = 0;           // of a letter or struct: which one it is among those at the exit
     std::vector<std::string> names{};  // of the last parts of a struct: fields that are not declared
     std::vector<LevelId> vmaps{};      // of a tensor: those that it belongs to, innermost first
     void visit_references(ReferenceVisitor& visitor) const;

@@ -180,6 +180,7 @@ void FlowReader::meet(Place& place, std::vector<FlowItem*> leaves, std::size_t l
   const std::string name = name_of_leaf(place.entry, leaf);
   if (is_letter) {
     *leaves[leaf] = FlowItem::letter(notes_.add_number(DType::I64, name, 0, SizeScope::kAnyInt));
+    leaves[leaf]->serial = *serial_of(first);
   } else if (first.is(FlowItem::Kind::Number)) {
     const std::int64_t hint = first.is_int() ? later_hint(notes_.hint_of(first)) : 0;
     *leaves[leaf] = notes_.add_number(first.dtype, name, hint, SizeScope::kAnyInt);

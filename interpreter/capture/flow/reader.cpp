@@ -40,9 +40,8 @@ bool FlowReader::read() {
     source.number = r;
     source.text = text_of_register_in(code, r);
     const bool is_live = code.liveness().is_live(loop_.top, r);
-    frame.registers.push_back(is_live
-                                  ? FlowItem::at(entry_frame_.base[r], inputs_.add_source(std::move(source)))
-                                  : FlowItem::dead());
+    frame.registers.push_back(is_live ? begun(r, entry_frame_.base[r], inputs_.add_source(std::move(source)))
+                                      : FlowItem::dead());
   }
   entry_ = frame.registers;
   if (code.opcode_at(loop_.end - 1) == Opcode::NextFor) {

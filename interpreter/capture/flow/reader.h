@@ -257,10 +257,12 @@ class FlowReader {
                    const std::vector<std::string_view>& names);
   static std::optional<FlowItem> made_field(const FlowItem& made, std::string_view name);
   void set_made_field(FlowItem made, std::string_view name, const FlowItem& given);
+  static std::optional<std::int64_t> serial_of(const FlowItem& item);
   static std::string sameness_of(const FlowState& state);
 
   // ---- Text (text.cpp) ----
   static bool is_text(const FlowItem& item);
+  FlowItem begun(std::uint32_t r, const Value& value, SourceId source);
   NumberList code_points(const FlowItem& text);
   FlowItem letter_at(const FlowItem& text, const FlowItem& index);
   std::optional<FlowItem> code_point(const FlowItem& item);
@@ -351,7 +353,7 @@ class FlowReader {
   bool goes_round_ = false;
   std::string first_reason_;
   int first_line_ = 0;
-  std::int64_t structs_ = 0;  // that were made so far
+  std::int64_t serials_ = 0;  // of letters and structs so far
   std::string misfit_;        // why `fits` said no
 
   const std::vector<bool>& targets(const Code& code);

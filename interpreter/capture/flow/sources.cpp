@@ -45,7 +45,7 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
     return;
   }
   const DType dtype = FlowItem::constant(entry.value).dtype;
-  const std::int64_t hint = dtype == DType::I64 ? entry.value.as_int() : 0;
+  const std::int64_t hint = entry.value.is(Tag::Int) ? entry.value.as_int() : 0;
   entry.item = notes.add_number(dtype, entry.name, hint, SizeScope::kAnyInt);
   if (entry.kind == Input::Kind::Number && dtype == DType::I64)
     sizes_.add_number(jit::symbol_of(entry.item.operand.value), hint, entry.source);
@@ -196,6 +196,13 @@ FlowItem FlowSources::numbers(const Value& list, SourceId owner) {
 FlowItem FlowSources::code_points(const Value& text, SourceId owner) {
   if (!text_as_tensor(text)) throw Unsupported{"text of fewer than two letters, or no valid UTF-8, is read"};
   return find(Input::Kind::Text, text, owner);
+}
+
+FlowItem FlowSources::letter(const Value& text, SourceId source) {
+  FlowItem item = FlowItem::letter(find(Input::Kind::Letter, text, source));
+  item.known = text;
+  item.source = source;
+  return item;
 }
 
 FlowItem FlowSources::rows(const Value& list, SourceId owner, const Tensor& item) {

@@ -44,6 +44,8 @@ class FlowSources {
   FlowItem numbers(const Value& list, SourceId owner);
   // The code points of a text, found at its owner, as a tensor.
   FlowItem code_points(const Value& text, SourceId owner);
+  // Text of one code point.
+  FlowItem letter(const Value& text, SourceId source);
   // The loop writes numbers of this kind into the list, or changes how many there are.
   void expect_list_written(const Value& list, SourceId owner, DType dtype, bool grows);
   // The loop appends tensors to the list, which has been found at its owner: memory for them, of one row for

@@ -1,6 +1,7 @@
 // Structs that the loop makes: their fields are values of the flow. Which registers hold one and the same is
 // known, since a write of its field is seen by all of them.
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,13 @@ void change(FlowItem& item, const FlowItem& made) {
 
 }  // namespace
 
+// Texts of the program count by where they are in memory.
+std::optional<std::int64_t> FlowReader::serial_of(const FlowItem& item) {
+  if (item.is(Kind::Struct) || (item.is(Kind::Letter) && item.source < 0)) return item.serial;
+  if (item.known.is(Tag::Str)) return item.known.as_int();
+  return std::nullopt;
+}
+
 // What a field can hold. A leaf that requires gradients becomes a parameter by that, which a flow does not
 // do.
 FlowItem FlowReader::stored(const FlowItem& item) {
@@ -62,7 +70,7 @@ FlowItem FlowReader::stored(const FlowItem& item) {
 FlowItem FlowReader::new_struct(const FlowItem& type) {
   FlowItem made = FlowItem::group(Kind::Struct, {});
   made.known = type.known;
-  made.serial = ++structs_;
+  made.serial = ++serials_;
   for (const std::optional<Value>& each : type_of(made).defaults) {
     const FlowItem value = FlowItem::constant(each ? *each : Value::unset());
     made.parts.push_back(each ? stored(value) : value);
@@ -130,18 +138,18 @@ void FlowReader::set_made_field(FlowItem made, std::string_view name, const Flow
   for (FlowItem& item : state_.variables) change(item, made);
 }
 
-// Which of the structs in a state are one and the same, as a text.
+// Which of the structs and texts in a state are one and the same, as a text.
 std::string FlowReader::sameness_of(const FlowState& state) {
-  std::vector<std::int64_t> known;
+  std::map<std::int64_t, std::size_t> first;
+  std::size_t place = 0;
   std::string text;
   const std::function<void(const std::vector<FlowItem>&)> go_through =
       [&](const std::vector<FlowItem>& items) {
         for (const FlowItem& each : items) {
-          if (each.is(Kind::Struct)) {
-            const auto found = std::find(known.begin(), known.end(), each.serial);
-            text += fmt::format(";{}", found - known.begin());
-            if (found == known.end()) known.push_back(each.serial);
-          }
+          const auto serial = serial_of(each);
+          const std::size_t known = serial ? first.try_emplace(*serial, place).first->second : place;
+          if (known != place) text += fmt::format(";{}={}", place, known);
+          ++place;
           go_through(each.parts);
         }
       };

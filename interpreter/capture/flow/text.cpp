@@ -4,6 +4,7 @@
 
 #include "interpreter/capture/flow/list_numbers.h"
 #include "interpreter/capture/flow/reader.h"
+#include "interpreter/vm/registers.h"
 
 namespace kiln::interp::capture {
 
@@ -12,13 +13,28 @@ using lang::CompareOp;
 
 bool FlowReader::is_text(const FlowItem& item) { return item.is(Kind::Known) && item.known.is(Tag::Str); }
 
+// What a register holds when the flow begins. One that the loop assigns may hold another letter in another
+// run.
+FlowItem FlowReader::begun(std::uint32_t r, const Value& value, SourceId source) {
+  const Code& code = *entry_frame_.code;
+  bool is_assigned = false;
+  for (std::size_t pc = loop_.top; pc < loop_.end; ++pc) {
+    each_write(code, pc, [&](std::uint32_t written) { is_assigned = is_assigned || written == r; });
+    const bool is_step = code.opcode_at(pc) == Opcode::NextFor && code.instructions[pc].b == r;
+    is_assigned = is_assigned || is_step;
+  }
+  return is_assigned && is_letter(value) ? inputs_.letter(value, source) : FlowItem::at(value, source);
+}
+
 FlowReader::NumberList FlowReader::code_points(const FlowItem& text) {
   const Tensor points = inputs_.code_points(text.known, inputs_.owner(text.known, text.source)).tensor;
   return {points, FlowItem::number(DType::I64, jit::Operand::of_number(points.size(0)))};
 }
 
 FlowItem FlowReader::letter_at(const FlowItem& text, const FlowItem& index) {
-  return FlowItem::letter(notes_.item(element_of(code_points(text), index)));
+  FlowItem letter = FlowItem::letter(notes_.item(element_of(code_points(text), index)));
+  letter.serial = ++serials_;
+  return letter;
 }
 
 // The code point of a letter, or of text of one that is the same in all runs of the flow. Nothing for text of

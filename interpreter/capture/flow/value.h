@@ -31,7 +31,7 @@ struct FlowItem {
   Tensor tensor{};
   std::vector<FlowItem> parts{};
   IteratorForm form{};
-  std::int64_t serial = 0;           // of a struct: one and the same wherever it is
+  std::int64_t serial = 0;           // of a letter or struct: one and the same wherever it is
   std::vector<std::string> names{};  // of its last parts: fields that are not declared
 
   static FlowItem constant(Value value);  // a number becomes a Number
