@@ -70,4 +70,44 @@ void LoopWriter::use_number(Block& block) {
   }
 }
 
+void LoopWriter::use_struct(Block& block) {
+  switch (random_.below(5)) {
+    case 0:
+      form("struct made anew");
+      return line(block, fmt::format("pair = Pair({}, pair.first)", integer(1)));
+    case 1:
+      form("two names of a struct");
+      return line(block, fmt::format("{} = {}", pick({"other", "pair"}), pick({"pair", "other", "Pair(h)"})));
+    case 2:
+      form("write to a field of what the loop made");
+      return line(block,
+                  fmt::format("{}.second = {}; k += pair.sum() % 11", pick({"other", "pair"}), integer(1)));
+    case 3:
+      form("method that makes a struct");
+      return line(block, fmt::format("pair = other.with_first({})", integer(1)));
+    default:
+      form("method that writes a field");
+      return line(block, fmt::format("k += {}.bump({}) % 7", pick({"other", "pair"}), integer(0)));
+  }
+}
+
+void LoopWriter::use_text(Block& block) {
+  switch (random_.below(3)) {
+    case 0:
+      form("letter at a place");
+      return line(block, fmt::format("k += ord(words[{} % 7]) % 5", integer(1)));
+    case 1: {
+      form("loop over text");
+      const std::string c = fresh("c");
+      return line(
+          block, fmt::format("for {0} in words {{ if {0} in \"ab\" {{ k += 1 }} else if {0} {1} \"c\" {{ h = "
+                             "(h + 1) % 50 }} }}",
+                             c, pick({">", "<=", "!="})));
+    }
+    default:
+      form("letter that the loop keeps");
+      return line(block, fmt::format("mark = words[{} % 7]; if mark == words[0] {{ h = 3 }}", integer(0)));
+  }
+}
+
 }  // namespace kiln::testing

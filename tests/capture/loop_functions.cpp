@@ -66,6 +66,7 @@ void LoopWriter::record_gradients(Block& block, const std::vector<Local>& parame
 
 void LoopWriter::begin_locals(Block& block) {
   line(block, "k = 0; h = 1; flag = false; cell = [0, 1]; z = v[:1] * 2");
+  line(block, "pair = Pair(k, h); other = pair");
   line(block, is_integer_ ? "s = 0" : "s = 0.25");
   line(block, fmt::format("x = v * {}; y = {}_like(v)", literal(), pick({"zeros", "ones"})));
   line(block,
@@ -92,7 +93,7 @@ void LoopWriter::begin_locals(Block& block) {
 
 void LoopWriter::end_function(Block& block) {
   if (!leaves_.empty()) return end_with_gradients(block);
-  line(block, "print(k, h, s, flag, len(z))");
+  line(block, "print(k, h, s, flag, len(z), pair, other, pair is other)");
   line(block,
        "return " + pick({"a, v, x, y, acc", "acc, s, k, z", "(a, x, cell, flag)", "x, y, z, k, h, s"}));
 }

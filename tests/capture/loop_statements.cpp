@@ -29,13 +29,17 @@ void LoopWriter::statements(Block& block, int count, int depth) {
 }
 
 void LoopWriter::plain_statement(Block& block, int depth) {
-  switch (random_.below(15)) {
+  switch (random_.below(17)) {
     case 12:
       return use_function(block);
     case 13:
       return use_list(block);
     case 14:
       return use_number(block);
+    case 15:
+      return use_struct(block);
+    case 16:
+      return use_text(block);
     case 0:
     case 1:
     case 2:
@@ -95,7 +99,7 @@ void LoopWriter::gradient_statement(Block& block, int depth) {
 void LoopWriter::statement(Block& block, int depth) {
   if (is_plain_) return plain_statement(block, depth);
   if (for_gradients_) return gradient_statement(block, depth);
-  switch (random_.below(29)) {
+  switch (random_.below(31)) {
     case 0:
     case 1:
     case 2:
@@ -138,6 +142,10 @@ void LoopWriter::statement(Block& block, int depth) {
       return use_list(block);
     case 24:
       return use_number(block);
+    case 25:
+      return use_struct(block);
+    case 26:
+      return use_text(block);
     default:
       return depth > 0 && loops_ < 3 ? loop(block, depth - 1) : write_element(block);
   }

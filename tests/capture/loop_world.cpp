@@ -17,6 +17,10 @@ void LoopWriter::world() {
   top("fn calm(x) { x *= 0; return x }");
   top("struct Box { total = 0.0; count = 0; fn add(self, by) { self.total = self.total + by; self.count += 1 "
       "} }");
+  top("struct Pair { first; second = 0; fn sum(self) = self.first + self.second\n"
+      "  fn with_first(self, x) = Pair(x, self.second)\n"
+      "  fn bump(self, by) { self.second = (self.second + by) % 97; return self.first } }");
+  top("words = \"a ß🔥bcab\"");
   top("fn clipped(k: int, lo: int = 0, hi: int = 9) -> int { return lo if k < lo else hi if k > hi else k }");
   top("fn spread(x: tensor[r]) { return x[r - 1] - x[0] }");
   top("fn tempered(s: float) -> number { return s * 0.5 }");

@@ -92,6 +92,8 @@ class LoopWriter {
   void use_function(Block& block);  // loop_forms.cpp
   void use_list(Block& block);
   void use_number(Block& block);
+  void use_struct(Block& block);
+  void use_text(Block& block);
   void fail(Block& block);
   void branch(Block& block, int depth);
   void leave(Block& block);
