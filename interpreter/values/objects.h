@@ -142,7 +142,7 @@ class Generator;
 // What an iterator takes its items from, and of which parts it consists. Of the parts ints alone change.
 enum class IteratorForm : std::uint8_t {
   Opaque,     // `next` knows; no parts
-  Items,      // a list or tuple, and the place of the next item
+  Items,      // a list, tuple or text, and the place of the next item
   Rows,       // a tensor, and the place of the next row
   Range,      // the next number, how many are left, and the step
   Enumerate,  // an iterator, the number of its first item, and how many came
