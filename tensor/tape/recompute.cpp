@@ -49,9 +49,12 @@ class Recompute::Collecting {
   bool in_step_;
 };
 
-Recompute::Recompute() : level_(level_now()), ops_(level_), began_(newest_storage()) {
+Recompute::Recompute() : level_(level_now()), ops_(level_), began_(newest_storage()) {}
+
+// A run begins with its first symbol, which may come within the checkpoint.
+void Recompute::join_run() {
   SymbolicRun* const run = SymbolicRun::current();
-  if (run == nullptr) return;
+  if (in_run_ || run == nullptr) return;
   in_run_ = true;
   run->add(this, [this](const SymbolValues& values) { settle(values); });
 }
@@ -111,6 +114,7 @@ Recompute::Scope::~Scope() { scope = before_; }
 template <class F>
 Tensors Recompute::Scope::note(RecordedOps::Form form, const Op* op, Inputs inputs, const Attrs& attrs,
                                std::shared_ptr<levels::CustomRules> rules, const F& run) {
+  recompute_.join_run();
   levels::announce_step(recompute_, recompute_.ops_.begin(form, op, inputs, attrs, std::move(rules)));
   const std::size_t before = recompute_.count_;
   const bool outer = std::exchange(recompute_.in_step_, true);

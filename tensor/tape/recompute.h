@@ -68,6 +68,7 @@ class Recompute final : public ValueSource {
  private:
   class Collecting;
   void run();
+  void join_run();  // is told the values of symbols that steps follow
   void settle(const SymbolValues& values);
 
   LevelId level_;
