@@ -183,18 +183,16 @@ FlowItem FlowSources::numbers(const Value& list, SourceId owner) {
   const std::string& name = flow_.sources[owner].text;
   if (items.size() < 2 && !grows(owner))
     throw Unsupported{"`" + name + "` is a list of fewer than two items"};
-  const auto is_like = [](DType dtype) {
-    return [dtype](const Value& each) { return each.is_number() && FlowItem::constant(each).dtype == dtype; };
-  };
-  const bool is_plain =
-      items.empty() || (items[0].is_number() &&
-                        std::all_of(items.begin(), items.end(), is_like(FlowItem::constant(items[0]).dtype)));
+  const auto is_like_first = [&items](const Value& each) { return each.is(items[0].tag()); };
+  const bool is_plain = is_found(Input::Kind::Numbers, owner) || items.empty() ||
+                        (items[0].is_number() && std::all_of(items.begin(), items.end(), is_like_first));
   if (!is_plain) throw Unsupported{"`" + name + "` is a list of other items than numbers of one kind"};
   return find(Input::Kind::Numbers, list, owner);
 }
 
 FlowItem FlowSources::code_points(const Value& text, SourceId owner) {
-  if (!text_as_tensor(text)) throw Unsupported{"text of fewer than two letters, or no valid UTF-8, is read"};
+  if (!is_found(Input::Kind::Text, owner) && !text_as_tensor(text))
+    throw Unsupported{"text of fewer than two letters, or no valid UTF-8, is read"};
   return find(Input::Kind::Text, text, owner);
 }
 
@@ -240,6 +238,11 @@ void FlowSources::expect_list_written(const Value& list, SourceId owner, DType d
   if (!is_new && (known->second.grows || !grows)) return;
   known->second.grows = grows;
   throw ReadAgain{};
+}
+
+// A long list or text is gone through once, not at each instruction that reads it.
+bool FlowSources::is_found(Input::Kind kind, SourceId source) const {
+  return by_source_.contains({kind, source});
 }
 
 FlowItem FlowSources::find(Input::Kind kind, const Value& value, SourceId source) {

@@ -84,6 +84,7 @@ class FlowSources {
   DType dtype_of_list(const Entry& entry) const;
   void expect_one(SourceId source, SourceId first);
   FlowItem find(LoopFlow::Input::Kind kind, const Value& value, SourceId source);
+  bool is_found(LoopFlow::Input::Kind kind, SourceId source) const;
   void begin(FlowNotes& notes, Entry& entry);
   bool begin_as_size(FlowNotes& notes, Entry& entry);
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
