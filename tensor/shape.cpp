@@ -29,11 +29,14 @@ Dim count_elements(std::span<const Dim> sizes) {
   bool empty = false;
   for (const Dim size : sizes) {
     if (size < 0) throw OpError(ErrorKind::Value, "sizes cannot be negative, got " + listed(sizes));
-    if (size == 0) empty = true;
-    if (empty) continue;
+    // Nothing is asked of symbols: what the caller made of an answer would be true for some values alone.
     if (!size.is_int()) [[unlikely]] {
       symbolic *= size;
-    } else if (__builtin_mul_overflow(count, size.known(), &count) || count > kMaxElements) {
+      continue;
+    }
+    if (size.known() == 0) empty = true;
+    if (empty) continue;
+    if (__builtin_mul_overflow(count, size.known(), &count) || count > kMaxElements) {
       too_many = true;
       count = 1;
     }
