@@ -77,6 +77,8 @@ bool is_contiguous(const Layout& layout) {
   return gapless || std::any_of(layout.sizes.begin(), layout.sizes.end(), [](Dim size) { return size == 0; });
 }
 
+bool is_row_major(const Layout& layout) { return same(layout.strides, contiguous_strides(layout.sizes)); }
+
 std::pair<Dim, Dim> extent(const Layout& layout) {
   Dim last = layout.offset;
   for (std::size_t i = 0; i < layout.sizes.size(); ++i) {

@@ -64,6 +64,9 @@ std::int64_t count_elements(const Sizes& sizes) {
 }
 Dims contiguous_strides(std::span<const Dim> sizes);
 bool is_contiguous(const Layout& layout);
+// Has it the strides that `contiguous_strides` gives, also where a dimension has one element or none and any
+// stride would do? Asks nothing of symbols.
+bool is_row_major(const Layout& layout);
 // Two different indices reach the same element (stride 0 with size > 1, overlapping windows).
 bool has_overlap(const Layout& layout);
 // The layout in this call, as ints, without a guard; at these values of the symbols.

@@ -119,7 +119,7 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
   if (parameter && kiln::is_parameter(x) != *parameter) return false;
   if (exact_strides && impl.layout.offset != offset) return false;
   if (same_strides && impl.layout.strides != strides) return false;
-  if (contiguous) return true;
+  if (contiguous) return !row_major || is_row_major(impl.layout);
   if (exact_strides) return impl.layout.strides == strides;
   return impl.layout.strides == strides ||
          dense_order(sizes, impl.layout.strides) == dense_order(sizes, strides);

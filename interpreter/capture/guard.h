@@ -31,6 +31,7 @@ struct TensorGuard {
   bool contiguous = true;
   bool exact_strides = false;  // and the offset, since a node depends on the place in memory
   bool same_strides = false;   // the program asked for strides, also of dimensions of size 1
+  bool row_major = false;      // of `contiguous` ones: they are those of `contiguous_strides`, too
   std::int64_t offset = 0;
   bool requires_grad = false;
   bool plain_leaf = false;  // a leaf whose gradient nothing but `hooks` observes

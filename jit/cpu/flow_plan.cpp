@@ -195,7 +195,7 @@ class Planner {
     for (const ValueId id : node.outputs) {
       const Type& type = flow_.type(id);
       if (type.is_number) throw NoFlowCode{op_text(node) + " gives a number"};
-      if (type.strides && !same(*type.strides, contiguous_strides(type.sizes)))
+      if (type.strides && !is_row_major({type.sizes, *type.strides, 0}))
         throw NoFlowCode{op_text(node) + " gives a tensor that is not row-major"};
     }
   }
@@ -227,9 +227,6 @@ class Planner {
       }
     }
     return made;
-  }
-  static bool is_row_major(const Layout& layout) {
-    return same(layout.strides, contiguous_strides(layout.sizes));
   }
 
   // As the rule of `slice` gives it, of any length: where it asks which of two bounds is less, this takes the

@@ -63,7 +63,7 @@ jit::Type FlowNotes::type_of(const FlowItem& item) const {
   if (item.is(FlowItem::Kind::Number)) return number_type(item.dtype);
   const Tensor plain = levels::innermost(item.tensor);
   jit::Type type = jit::to_type(plain.type());
-  if (!plain.is_contiguous()) type.strides = plain.strides();
+  if (!is_row_major(plain.layout())) type.strides = plain.strides();
   return type;
 }
 

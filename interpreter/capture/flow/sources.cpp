@@ -83,14 +83,19 @@ FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
   guard.source = entry.source;
   guard.tensor = TensorGuard::of(x);
   guard.tensor.base.reset();
-  guard.tensor.same_strides = !x.is_contiguous();
+  // The program sees the strides of what the loop gives back, also those of dimensions of one element.
+  const bool is_plain = is_row_major(x.layout());
+  guard.tensor.same_strides = !is_plain;
+  const Dims& sizes = x.sizes();
+  guard.tensor.row_major =
+      is_plain && std::any_of(sizes.begin(), sizes.end(), [](Dim size) { return size < 2; });
   jit::Type type{x.dtype(), x.device(), {}, false, std::nullopt};
   for (int d = 0; d < x.rank(); ++d) {
     const InputSizes::Size size = sizes_.size(notes, x.size(d).known(), entry.source, d);
     type.sizes.push_back(size.size);
     guard.tensor.symbols.push_back(size.symbol);
   }
-  if (!x.is_contiguous()) type.strides = x.strides();
+  if (!is_plain) type.strides = x.strides();
   this->guard(std::move(guard));
   return FlowItem::of(batched(notes.add_tensor(type, entry.name), levels_of(entry.value.tensor())));
 }

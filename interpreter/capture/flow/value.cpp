@@ -115,8 +115,8 @@ std::string signature_of(const FlowItem& item) {
       return "letter";
     case Kind::Tensor: {
       const Tensor plain = levels::innermost(item.tensor);
-      return fmt::format("{}^{}{}{}", name(plain.dtype()), plain.rank(), plain.is_contiguous() ? "" : "s",
-                         fmt::join(levels_of(item.tensor), "@"));
+      return fmt::format("{}^{}{}{}", name(plain.dtype()), plain.rank(),
+                         is_row_major(plain.layout()) ? "" : "s", fmt::join(levels_of(item.tensor), "@"));
     }
     default: {
       std::string text = fmt::format("{}:{}(", static_cast<int>(item.kind), static_cast<int>(item.form));
