@@ -8,6 +8,7 @@
 #include "tensor/core_ops.h"
 #include "tensor/functions.h"
 #include "tensor/interrupt.h"
+#include "tensor/parallel.h"
 #include "tensor/view.h"
 
 namespace kiln::jit {
@@ -61,6 +62,7 @@ FlowFrame::FlowFrame(const FlowProgram& program, std::span<const FlowValue> give
   slots = slot_places_.data();
   interrupt = &interrupt_requested;
   kernels = program.kernels.data();
+  threads = num_threads();
   is_interrupted = ask_interrupted;
   grow = grow_slot;
   call = run_call;

@@ -49,6 +49,7 @@ void FlowEmitter::read_run() {
   slots_ = field(kFlowSlots, pointer_);
   words_ = field(kFlowWords, pointer_);
   interrupt_ = field(kFlowInterrupt, pointer_);
+  threads_ = field(kFlowThreads, build_.getInt64Ty());
   llvm::Value* const kernels = field(kFlowKernels, pointer_);
   scalars_.begin(entry_, kernels);
   vectors_.begin(entry_, kernels);

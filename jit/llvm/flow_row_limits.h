@@ -11,7 +11,8 @@ inline constexpr std::int64_t kMostRowElements = 1 << 15;
 // `fits` of reductions, and of products.
 llvm::Value* reduction_fits(const FlowRow& row);
 llvm::Value* product_fits(const FlowRow& row);
-// May elements be computed one by one: are there few, in each operand one for each of the result?
+// May elements be computed one by one: are there few, or few threads for kernels to share them, and has each
+// operand one for each of the result?
 llvm::Value* leaves_fit(const FlowRow& row);
 
 }  // namespace kiln::jit

@@ -109,6 +109,14 @@ llvm::Value* elements_fit(const FlowRow& row) {
   return row.plan.application.failure >= 0 ? nullptr : leaves_fit(row);
 }
 
+// It and those that are left to it.
+std::int64_t steps_of(const FlowRow& row) {
+  std::int64_t steps = 0;
+  std::set<const FlowRow*> seen;
+  each_row(row, seen, [&steps](const FlowRow&) { ++steps; });
+  return steps;
+}
+
 llvm::Value* fill_fits(const FlowRow& row) {
   FlowEmitter& emit = row.emit;
   return emit.build().CreateICmpSLE(emit.count(row.result), emit.int_value(kMostRowElements));
@@ -134,8 +142,17 @@ llvm::Value* pick_fits(const FlowRow& row) {
 
 }  // namespace
 
+// One loop goes once over memory where kernels, which share work among threads, go over it once for each of
+// its steps.
 llvm::Value* leaves_fit(const FlowRow& row) {
-  return row.emit.build().CreateAnd(fill_fits(row), all_fill(row));
+  llvm::IRBuilder<>& build = row.emit.build();
+  llvm::Value* is_quicker = fill_fits(row);
+  const std::int64_t steps = steps_of(row);
+  if (steps > 1) {
+    llvm::Value* const has_few_threads = build.CreateICmpSLT(row.emit.threads(), row.emit.int_value(steps));
+    is_quicker = build.CreateOr(is_quicker, has_few_threads);
+  }
+  return build.CreateAnd(is_quicker, all_fill(row));
 }
 
 llvm::Value* is_in_order(const FlowRow& row) {

@@ -29,6 +29,7 @@ struct FlowRun {
   std::byte* stack = nullptr;   // memory of what is pushed or popped
   std::int64_t stack_room = 0;  // its bytes
   std::int64_t stack_used = 0;  // those in use: given where the flow pops, and left behind where it pushes
+  std::int64_t threads = 1;     // among which kernels share work
 
   // The program's answers: not 0 is yes. `grow`: there is memory of so many bytes in the slot now. `call`:
   // the op ran. `compute`: `words[0]` is what the number op gives, of operands `words[0]` and `words[1]`.
@@ -51,6 +52,7 @@ enum FlowField : unsigned {
   kFlowStack,
   kFlowStackRoom,
   kFlowStackUsed,
+  kFlowThreads,
   kFlowIsInterrupted,
   kFlowGrow,
   kFlowCall,

@@ -64,6 +64,7 @@ class FlowEmitter {
   llvm::Value* size(Dim size);
   llvm::Value* size_product(llvm::Value* a, llvm::Value* b);
   const SizeProducts& products() const { return products_; }
+  llvm::Value* threads() { return threads_; }  // among which kernels share work
   llvm::Value* int_value(std::int64_t value) { return build_.getInt64(static_cast<std::uint64_t>(value)); }
   // Of all elements.
   llvm::Value* count(const FlowTensor& x);
@@ -181,6 +182,7 @@ class FlowEmitter {
   llvm::Value* iterations_ = nullptr;
   llvm::Value* stack_used_ = nullptr;
   llvm::Value* interrupt_ = nullptr;
+  llvm::Value* threads_ = nullptr;
   llvm::Value* slots_ = nullptr;
   llvm::Value* words_ = nullptr;
 };
