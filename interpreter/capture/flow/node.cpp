@@ -1,6 +1,9 @@
 #include "interpreter/capture/flow/node.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -15,6 +18,8 @@ using Held = LoopFlow::Held;
 constexpr std::int64_t kMostUnrolled = 64;
 // Loops of so few ops in all are unrolled where their tensors have many elements.
 constexpr std::int64_t kMostNodes = 1'000, kManyElements = 1 << 13;
+// A part is small where so many of them make the whole.
+constexpr std::int64_t kSmallParts = 8;
 
 // ---- What a loop does ----
 
@@ -41,11 +46,42 @@ std::int64_t count_ops(const jit::FlowGraph& flow) {
   return count;
 }
 
+std::int64_t elements_of(const jit::FlowGraph& flow, jit::ValueId id) {
+  return count_elements(jit::evaluate(flow.type(id), flow.hints).sizes).known();
+}
+
+// Does it compute as many? What views show is not computed.
 bool has_many_elements(const jit::FlowGraph& flow) {
   return any_step(flow, [&flow](const jit::Node& node) {
-    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](jit::ValueId id) {
-      return count_elements(jit::evaluate(flow.type(id), flow.hints).sizes) > kManyElements;
+    return !node.is_view() && std::any_of(node.outputs.begin(), node.outputs.end(), [&](jit::ValueId id) {
+      return elements_of(flow, id) > kManyElements;
     });
+  });
+}
+
+// Do sizes follow numbers of the loop? Then what they are in most iterations is not known.
+bool follows_numbers(const jit::FlowGraph& flow, jit::ValueId id) {
+  std::set<std::string> symbols;
+  collect_symbols(flow.type(id).sizes, symbols);
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [](const std::string& each) { return jit::number_of(each).has_value(); });
+}
+
+// Does it write small parts of a large tensor? Unrolled, each write makes the whole tensor anew.
+bool writes_small_parts(const jit::FlowGraph& flow) {
+  std::map<jit::ValueId, jit::ValueId> shown;  // by view: what it shows a part of
+  const auto is_small = [&flow](jit::ValueId part, jit::ValueId whole) {
+    const std::int64_t elements = elements_of(flow, whole);
+    return elements > kManyElements && !follows_numbers(flow, part) &&
+           elements_of(flow, part) * kSmallParts <= elements;
+  };
+  return any_step(flow, [&](const jit::Node& node) {
+    if (!node.is_view() && !node.writes()) return false;
+    const jit::ValueId of = node.operands[0].value;
+    const auto found = shown.find(of);
+    const jit::ValueId whole = found == shown.end() ? of : found->second;
+    for (const jit::ValueId id : node.outputs) shown[id] = whole;
+    return node.writes() && is_small(of, whole);
   });
 }
 
@@ -55,6 +91,7 @@ bool has_inner_loop(const jit::FlowGraph& flow) {
 }
 
 void expect_many_iterations(const jit::FlowGraph& flow, std::int64_t count, bool varies) {
+  if (count > 1 && writes_small_parts(flow)) return;
   if (!varies && count <= kMostUnrolled)
     throw NoNode{fmt::format("it goes round {} times, and up to {} are unrolled", count, kMostUnrolled)};
   const std::int64_t ops = std::max<std::int64_t>(count_ops(flow), 1);
