@@ -48,6 +48,13 @@ void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output
     run->add(*view.impl());
 }
 
+void link_as_strided(const Tensor& base, const Tensor& view) {
+  static const Op& row = core_ops().as_strided;
+  Attrs attrs(row);
+  attrs.set("size", view.sizes()).set("stride", view.strides()).set("storage_offset", view.offset());
+  link_view(row, base, attrs, 0, view);
+}
+
 const Tensor& base_of(const ViewOrigin& origin) {
   const ViewOrigin* above = origin.base.impl()->origin.get();
   return above == nullptr ? origin.base : above->base;

@@ -35,6 +35,8 @@ bool is_view(const Tensor& x);
 // Remembers that `view` is the `output`-th result of the view op on `input`. Nothing for rows that cut the
 // history.
 void link_view(const Op& op, const Tensor& input, const Attrs& attrs, int output, const Tensor& view);
+// The same of one that shows memory of `base` in whatever way.
+void link_as_strided(const Tensor& base, const Tensor& view);
 
 // The tensor that the steps of an origin start from. A base that was itself rearranged (`t_`) became a view
 // of a hidden tensor with the layout the steps were made for.

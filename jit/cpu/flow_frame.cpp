@@ -141,23 +141,17 @@ Tensor FlowFrame::one_of(ValueId id, const Tensor& made, const std::map<ValueId,
 
 // Of a view: an input or another of the values, which shows all of the memory that a step has made.
 void FlowFrame::remember_base(ValueId id, const Tensor& view, const std::map<ValueId, Tensor>& others) const {
-  const auto link = [&](const Tensor& base) {
-    static const Op& row = core_ops().as_strided;
-    Attrs attrs(row);
-    attrs.set("size", view.sizes()).set("stride", view.strides()).set("storage_offset", view.offset());
-    link_view(row, base, attrs, 0, view);
-  };
   const auto is_base = [&](const Tensor& each) {
     return each && shares_storage(each, view) && each.dtype() == view.dtype();
   };
   const auto is_given = [&](const FlowValue& each) { return each.tensor && each.tensor.is_same(view); };
   if (std::any_of(given_.begin(), given_.end(), is_given)) return;
   for (const FlowValue& each : given_)
-    if (is_base(each.tensor)) return link(each.tensor);
+    if (is_base(each.tensor)) return link_as_strided(each.tensor, view);
   for (const auto& [other, each] : others) {
     const bool is_whole = is_base(each) && each.is_contiguous() && each.offset() == 0;
     const bool shows_it = is_view(id) && !is_view(other);
-    if (is_whole && (shows_it || each.numel() > view.numel())) return link(each);
+    if (is_whole && (shows_it || each.numel() > view.numel())) return link_as_strided(each, view);
   }
 }
 
