@@ -14,6 +14,7 @@
 #include "tensor/autograd.h"
 #include "tensor/collective.h"
 #include "tensor/fast_math.h"
+#include "tensor/levels/level.h"
 #include "tensor/tape/freed_histories.h"
 #include "tensor/view.h"
 
@@ -97,6 +98,17 @@ TensorGuard TensorGuard::of(const Tensor& x) {
   return guard;
 }
 
+namespace {
+
+// Is it of the innermost transform, and a view from outside of it or none; or of no transform at all?
+bool is_of_transform(const Tensor& x, std::optional<bool> captured) {
+  const Wrapper* const wrapper = levels::wrapper_of(x);
+  if (wrapper == nullptr || !captured) return (wrapper == nullptr) == !captured;
+  return levels::top != nullptr && wrapper->level == levels::top->id() && wrapper->captured == *captured;
+}
+
+}  // namespace
+
 bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
   const TensorImpl& impl = *x.impl();
   if (!symbols.empty()) {
@@ -110,8 +122,8 @@ bool TensorGuard::holds(const Tensor& x, Numbers& numbers) const {
   } else if (impl.layout.sizes != sizes) {
     return false;
   }
-  if (impl.dtype != dtype || impl.contiguous != contiguous || impl.wrapper || impl.is_number != is_number ||
-      x.device() != device || kiln::requires_grad(x) != requires_grad) {
+  if (impl.dtype != dtype || impl.contiguous != contiguous || !is_of_transform(x, captured) ||
+      impl.is_number != is_number || x.device() != device || kiln::requires_grad(x) != requires_grad) {
     return false;
   }
   if (plain_leaf && !tape::is_leaf_with(x, hooks)) return false;
@@ -137,7 +149,8 @@ TensorGuard::Difference TensorGuard::difference(const Tensor& x) const {
   const bool needs = kiln::requires_grad(x);
   if (needs != requires_grad)
     return {".requires_grad", requires_grad ? "true" : "false", needs ? "true" : "false"};
-  if (x.impl()->wrapper) return {"", "a plain tensor", "a tensor of a transform"};
+  if (!is_of_transform(x, captured))
+    return {"", captured ? "a tensor of the transform" : "a plain tensor", "another"};
   if (plain_leaf && !tape::is_leaf_with(x, hooks))
     return {"", hooks.empty() ? "a leaf without hooks" : "a leaf with other hooks", "none"};
   if (base && base_history_of(x) != *base) return {"", base_text(*base), base_text(base_history_of(x))};

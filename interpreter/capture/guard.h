@@ -39,6 +39,8 @@ struct TensorGuard {
   std::optional<BaseHistory> base;  // nullopt: nothing is written
   std::optional<bool> parameter;    // nullopt: the program did not ask
   bool is_number = false;
+  // Of the innermost transform: is it a view from outside of it? nullopt: a tensor of none.
+  std::optional<bool> captured;
   std::vector<int> symbols;  // by dimension: the symbol that is its size, -1: `sizes`; empty: none is one
 
   static TensorGuard of(const Tensor& x);

@@ -115,6 +115,7 @@ void add_loops(const Code& code, std::vector<HotLoop>& into) {
     hot.was_left = !code.is_marked(top);
     if (const auto flows = code.compiled->flows.find(top); flows != code.compiled->flows.end())
       capture::add_flows(*flows->second, hot);
+    if (hot.entries == 0 && !hot.forms.empty()) hot.by_trips = false;
     into.push_back(std::move(hot));
   }
   capture::add_loop_nodes(*code.compiled, into);

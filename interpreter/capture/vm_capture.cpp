@@ -10,6 +10,7 @@
 #include "interpreter/vm/impl.h"
 #include "interpreter/vm/registers.h"
 #include "interpreter/vm/vm.h"
+#include "jit/pipeline/loop_level.h"
 #include "tensor/levels/level.h"
 
 namespace kiln::interp {
@@ -23,10 +24,17 @@ capture::Region whole(Frame* frame) { return {frame, 0, frame->code->instruction
 
 }  // namespace
 
-// Neither while capture looks on, nor inside of a transform, which sees ops one by one.
+// Neither while capture looks on, nor inside of a transform, which sees ops one by one: within one that
+// differentiates loops may run as flows, which are one step of its tape.
 capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
-  if (watcher_ != nullptr || levels::top != nullptr || !compiling()) return capture::Next::Interpret;
+  if (watcher_ != nullptr || !compiling()) return capture::Next::Interpret;
   if (capture::Beside::interprets()) return capture::Next::Interpret;
+  if (levels::top != nullptr) {
+    if (jit::gradient_around() == nullptr || checking()) return capture::Next::Interpret;
+    check_native_stack();
+    forget_left_regions(frame);
+    return flow_at(frame, std::nullopt).value_or(capture::Next::Interpret);
+  }
   const std::optional<capture::Region> region = region_at(frame, entry);
   check_native_stack();
   if (const std::optional<capture::Next> next = flow_at(frame, region)) return *next;
@@ -36,13 +44,17 @@ capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
   return capture::drive(*this, *region, *region->base->code->compiled);
 }
 
-// The region that the mark, at which `frame` stands, belongs to: one that is under way, or one that begins
-// here. Nothing for marks of other functions that call this one.
-std::optional<capture::Region> Vm::region_at(Frame* frame, const Frame* entry) {
+void Vm::forget_left_regions(const Frame* frame) {
   const auto was_left = [frame](const capture::Region& each) {
     return each.base > frame || !each.base->is_driven || !each.contains(each.base->place());
   };
   while (!driven_.empty() && was_left(driven_.back())) driven_.pop_back();
+}
+
+// The region that the mark, at which `frame` stands, belongs to: one that is under way, or one that begins
+// here. Nothing for marks of other functions that call this one.
+std::optional<capture::Region> Vm::region_at(Frame* frame, const Frame* entry) {
+  forget_left_regions(frame);
   const capture::Compiled* own = frame->code->compiled.get();
   const std::size_t pc = frame->place();
   const bool begins = own != nullptr && own->from_start && pc == 0;
@@ -103,16 +115,23 @@ std::optional<capture::Next> Vm::flow_at(Frame* frame, const std::optional<captu
   if (std::any_of(driven_.begin(), driven_.end(), other)) return otherwise;
   if (!place) place = capture::follow_from_now_on(*frame->code, pc, options_of(interpreter_));
   if (!place) return std::nullopt;
+  if (levels::top != nullptr) {
+    if (!place->in_gradient) place->in_gradient = std::make_shared<capture::FlowPlace>();
+    place = place->in_gradient;
+  }
   std::optional<capture::Next> next;
   if (place->given_up.empty()) {
     // What the program asked to compile does not wait in the functions that it calls.
-    const bool is_asked_for = region && region->base->code->compiled->options.asked_for;
-    const Code& by = is_asked_for ? *region->base->code : *frame->code;
+    const bool within = !region && levels::top != nullptr && !driven_.empty();
+    const auto& around = within ? std::optional(driven_.back()) : region;
+    const bool is_asked_for = around && around->base->code->compiled->options.asked_for;
+    const Code& by = is_asked_for ? *around->base->code : *frame->code;
     const std::shared_ptr<capture::Compiled> compiled = by.compiled;
     next = capture::follow(*this, *loop, *place, compiled->options);
   }
   if (next) return next;
-  if (is_marked_for_flow && (!place->given_up.empty() || place->rests)) frame->code->unmark(pc);
+  const bool is_over = !place->given_up.empty() || place->rests;
+  if (is_marked_for_flow && is_over && levels::top == nullptr) frame->code->unmark(pc);
   return otherwise;
 }
 

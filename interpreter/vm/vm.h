@@ -168,6 +168,7 @@ class Vm {
 
   // The instruction Capture, under an activation of `run` that began at `entry`.
   capture::Next at_mark(Frame* frame, Frame* entry);
+  void forget_left_regions(const Frame* frame);
   std::optional<capture::Region> region_at(Frame* frame, const Frame* entry);
   std::optional<capture::Next> flow_at(Frame* frame, const std::optional<capture::Region>& region);
   void heat_up(Frame* frame);

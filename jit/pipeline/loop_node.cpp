@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "jit/passes/run_recipe.h"
+#include "jit/pipeline/loop_level.h"
 #include "jit/runtime/loop_by_steps.h"
 #include "tensor/autograd.h"
 #include "tensor/functions.h"
@@ -35,12 +36,27 @@ bool are_same(const Tensor& a, const Tensor& b) {
   return true;
 }
 
+// What these stand for below the level. Nothing where one is not plain there.
+std::optional<Tensors> tensors_below(const levels::Level& level, const Tensors& given) {
+  Tensors found;
+  for (const Tensor& each : given) {
+    const std::optional<Tensor> plain = plain_below(level, each);
+    if (!plain) return std::nullopt;
+    found.push_back(*plain);
+  }
+  return found;
+}
+
 // Its outputs are those of the exit, its edges lead to the inputs that are wanted.
 class LoopNode final : public tape::Node {
  public:
   LoopNode(std::shared_ptr<DifferentiatedFlow> flow, std::shared_ptr<const FlowKept> kept,
-           const std::vector<tape::Edge>& histories)
-      : Node(tape::next_sequence()), flow_(std::move(flow)), kept_(std::move(kept)), exit_(kept_->exit) {
+           const std::vector<tape::Edge>& histories, std::optional<LevelId> level)
+      : Node(tape::next_sequence()),
+        flow_(std::move(flow)),
+        kept_(std::move(kept)),
+        exit_(kept_->exit),
+        level_(level) {
     const std::vector<bool>& wanted = flow_->derivative().wanted();
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       if (!wanted[i]) continue;
@@ -91,9 +107,20 @@ class LoopNode final : public tape::Node {
                    "pass retain_graph=true to the first backward");
   }
 
-  // Empty where there is no such code, and where gradients are recorded or belong to a transform.
+  // Empty where there is no such code, and where gradients are recorded or belong to another transform.
   Tensors by_code(const Tensors& grads, const Tensors& sums) {
-    if (tape::recording || levels::top != nullptr) return {};
+    if (tape::recording) return {};
+    if (!level_) return levels::top == nullptr ? plain_by_code(grads, sums) : Tensors();
+    const levels::Level* const level = gradient_around();
+    if (level == nullptr || level->id() != *level_) return {};
+    const auto plain_grads = tensors_below(*level, grads), plain_sums = tensors_below(*level, sums);
+    if (!plain_grads || !plain_sums) return {};
+    const levels::Below below(*level);
+    Tensors found = plain_by_code(*plain_grads, *plain_sums);
+    for (Tensor& each : found) each = of_level(each);
+    return found;
+  }
+  Tensors plain_by_code(const Tensors& grads, const Tensors& sums) {
     Tensors onto(flow_->derivative().wanted().size());
     for (std::size_t e = 0; e < sums.size(); ++e) onto[wanted_[e]] = sums[e];
     const std::optional<Tensors> by_input = flow_->backward(*kept_, grads, onto);
@@ -101,6 +128,9 @@ class LoopNode final : public tape::Node {
     Tensors found;
     for (const std::size_t i : wanted_) found.push_back((*by_input)[i]);
     return found;
+  }
+  Tensor of_level(const Tensor& x) const {
+    return x && level_ ? levels::wrap(*level_, LevelKind::Grad, x) : x;
   }
 
   void verify(const Tensors& found, const Tensors& expected) const {
@@ -116,18 +146,22 @@ class LoopNode final : public tape::Node {
   Tensors op_by_op(const Tensors& grads, const Tensors& sums) {
     std::vector<FlowValue> inputs = kept_->inputs;
     for (FlowValue& each : inputs)
-      if (each.tensor) each.tensor = without_history(each.tensor);
+      if (each.tensor) each.tensor = of_level(without_history(each.tensor));
     const auto at_exit = [&](ExitId exit) {
       if (exit != exit_) throw InternalError("a loop ends in another way when it is run again");
       return grads;
     };
     const std::vector<tape::Edge> histories(edges.begin(), edges.end());
-    return back_by_steps(flow_->derivative(), inputs, histories, at_exit, sums);
+    auto flow = std::make_shared<const FlowGraph>(flow_->derivative().flow());
+    const std::unique_ptr<RunnableFlow> again =
+        level_ ? by_steps(std::move(flow)) : recorded(std::move(flow));
+    return back_by_steps(*again, flow_->derivative(), inputs, histories, at_exit, sums);
   }
 
   std::shared_ptr<DifferentiatedFlow> flow_;
   std::shared_ptr<const FlowKept> kept_;  // null: freed
   ExitId exit_;
+  std::optional<LevelId> level_;  // of the transform whose tape it is on
   Wanted wanted_;
   tape::LiveCount count_;
 };
@@ -146,8 +180,10 @@ bool same_edge(const tape::Edge& a, const tape::Edge& b) { return a.node == b.no
 
 }  // namespace
 
-RecordedLoop::RecordedLoop(std::shared_ptr<DifferentiatedFlow> flow, std::span<const FlowValue> inputs)
-    : flow_(std::move(flow)), inputs_(inputs) {
+RecordedLoop::RecordedLoop(std::shared_ptr<DifferentiatedFlow> flow, std::span<const FlowValue> inputs,
+                           const levels::Level* level)
+    : flow_(std::move(flow)), inputs_(inputs), level_(level) {
+  if (level != nullptr) below_ = values_below(*level, inputs);
   const std::vector<bool>& wanted = flow_->derivative().wanted();
   for (std::size_t i = 0; i < inputs.size(); ++i)
     histories_.push_back(wanted[i] ? tape::history(inputs[i].tensor) : tape::Edge{});
@@ -156,11 +192,14 @@ RecordedLoop::RecordedLoop(std::shared_ptr<DifferentiatedFlow> flow, std::span<c
 
 std::string RecordedLoop::obstacle() const {
   if (tape::Recompute::current() != nullptr) return "it is within `checkpoint`";
+  if (level_ != nullptr && !below_) return "the tape outside of the transform records its tensors";
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor& x = inputs_[i].tensor;
     if (!x) continue;
     const bool is_written = flow_->writes(i);
     if (is_written && is_view(x)) return "it writes a view of another tensor";
+    if (is_written && level_ != nullptr && (!level_->owns(x) || levels::wrapper_of(x)->captured))
+      return "it writes a tensor from outside of the transform";
     if (is_written && is_refused(x)) return "it may not write a tensor";
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (k == i || !inputs_[k].tensor) continue;
@@ -172,10 +211,17 @@ std::string RecordedLoop::obstacle() const {
   return {};
 }
 
+FlowForward RecordedLoop::forward() const {
+  if (level_ == nullptr) return flow_->forward(inputs_);
+  const levels::Below below(*level_);
+  return flow_->forward(*below_);
+}
+
 std::optional<FlowResult> RecordedLoop::run() {
-  FlowForward done = flow_->forward(inputs_);
+  FlowForward done = forward();
   if (done.kept == nullptr) return std::nullopt;
   kept_bytes_ = done.kept->bytes();
+  if (level_ != nullptr) lift_results(*level_, done.result, inputs_, *below_);
   link(done.result, std::move(done.kept));
   return std::move(done.result);
 }
@@ -183,7 +229,8 @@ std::optional<FlowResult> RecordedLoop::run() {
 void RecordedLoop::link(const FlowResult& result, std::shared_ptr<const FlowKept> kept) const {
   const std::vector<FlowOutput>& outputs = flow_->derivative().outputs(result.exit);
   if (outputs.empty()) return;
-  const Ref<tape::Node> node(new LoopNode(flow_, std::move(kept), histories_));
+  const auto level = level_ == nullptr ? std::nullopt : std::optional(level_->id());
+  const Ref<tape::Node> node(new LoopNode(flow_, std::move(kept), histories_, level));
   std::vector<Tensor> linked;
   const auto is_known = [](const Tensor& x, const auto& others) {
     return std::any_of(others.begin(), others.end(), [&x](const Tensor& each) { return each.is_same(x); });

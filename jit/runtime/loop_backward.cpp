@@ -198,7 +198,9 @@ Tensors gradients_by_steps(const Op& op, Inputs inputs, const Attrs&) {
     expect_done(function, exit);
     return cotangents_at(function, own, exit, inputs);
   };
-  const Tensors found = back_by_steps(own.flow->derivative(), values, histories, at_exit, sums);
+  const std::unique_ptr<RunnableFlow> again =
+      recorded(std::make_shared<const FlowGraph>(own.flow->derivative().flow()));
+  const Tensors found = back_by_steps(*again, own.flow->derivative(), values, histories, at_exit, sums);
   Tensors by_input(values.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < by_input.size(); ++i)

@@ -1,5 +1,6 @@
 #include "jit/runtime/loop_by_steps.h"
 
+#include "tensor/autograd.h"
 #include "tensor/tape/engine.h"
 #include "tensor/tape/meta.h"
 #include "tensor/tape/mode.h"
@@ -9,13 +10,22 @@ namespace kiln::jit {
 
 Tensor without_history(const Tensor& x) { return tape::Saved(x).unpack(x.type()); }
 
-Tensors back_by_steps(const FlowDerivative& derivative, const std::vector<FlowValue>& inputs,
-                      std::span<const tape::Edge> histories, const std::function<Tensors(ExitId)>& grads,
-                      std::span<const Tensor> sums) {
+namespace {
+
+FlowResult run_recorded(RunnableFlow& flow, std::span<const FlowValue> inputs) {
+  const GradMode records(true);
+  return flow.run(inputs);
+}
+
+}  // namespace
+
+Tensors back_by_steps(RunnableFlow& flow, const FlowDerivative& derivative,
+                      const std::vector<FlowValue>& inputs, std::span<const tape::Edge> histories,
+                      const std::function<Tensors(ExitId)>& grads, std::span<const Tensor> sums) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (derivative.wanted()[i]) tape::start_history(inputs[i].tensor, histories[next++]);
-  const FlowResult again = recorded(std::make_shared<const FlowGraph>(derivative.flow()))->run(inputs);
+  const FlowResult again = run_recorded(flow, inputs);
   const Tensors given = grads(again.exit);
   std::vector<tape::Edge> roots;
   Tensors arrived;

@@ -10,13 +10,14 @@
 
 namespace kiln::jit {
 
-// Runs the loop once more, recorded as the program would record it, and back through that. `inputs`: without
-// histories, in memory that the loop may write. `histories`: by input that is wanted, in order, where their
-// gradients go to. `grads` gives those of the outputs of the exit by which it is left. `sums`: by history,
-// what was added up so far. Records what it does where that is recorded. Gives the gradients by history.
-Tensors back_by_steps(const FlowDerivative& derivative, const std::vector<FlowValue>& inputs,
-                      std::span<const tape::Edge> histories, const std::function<Tensors(ExitId)>& grads,
-                      std::span<const Tensor> sums);
+// Runs `flow`, the loop step by step, once more, recorded as the program would record it, and goes back
+// through that. `inputs`: without histories, in memory that the loop may write. `histories`: by input that is
+// wanted, in order, where their gradients go to. `grads` gives those of the outputs of the exit by which it
+// is left. `sums`: by history, what was added up so far. Records what it does where that is recorded. Gives
+// the gradients by history.
+Tensors back_by_steps(RunnableFlow& flow, const FlowDerivative& derivative,
+                      const std::vector<FlowValue>& inputs, std::span<const tape::Edge> histories,
+                      const std::function<Tensors(ExitId)>& grads, std::span<const Tensor> sums);
 // The same elements without history, in memory that may be written.
 Tensor without_history(const Tensor& x);
 

@@ -51,6 +51,7 @@ void FlowReader::become(const Tensor& before, const FlowItem& row) {
 void FlowReader::append_tensor(const FlowItem& list, const Tensor& x) {
   const SourceId owner = inputs_.owner(list.known, list.source);
   const std::string name = "`" + flow_.sources[owner].text + "`";
+  if (flow_.in_gradient) throw Unsupported{"a tensor of a transform is appended to " + name};
   if (levels::is_batched(x)) throw Unsupported{"a tensor of all examples is appended to " + name};
   if (!notes_.is_made(x)) throw Unsupported{name + " gets a tensor that this iteration did not compute"};
   if (!x.is_contiguous()) throw Unsupported{name + " gets a tensor with gaps in memory"};

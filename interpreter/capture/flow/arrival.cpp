@@ -13,6 +13,7 @@
 #include "interpreter/capture/hot.h"
 #include "interpreter/interpreter.h"
 #include "interpreter/shadow.h"
+#include "jit/graph/trace.h"
 #include "jit/passes/run_recipe.h"
 #include "tensor/timeline.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr int kMostReadings = 2;             // that give no flow
 constexpr std::int64_t kBetweenAsking = 16;  // arrivals between two looks at the clock, or two readings
+// Iterations that are worth a reading, whatever was captured before.
+constexpr std::int64_t kLongLoop = 10'000;
 // Iterations in which looking for a flow takes a share of the time that can be measured.
 constexpr std::chrono::microseconds kShortIteration{4};
 constexpr std::int64_t kFewTrips = 4;        // a run that leaves the loop's middle after so few was in vain
@@ -173,7 +176,8 @@ class Arrival {
   bool may_read() {
     if (place_.entries.size() == kMostFlows || place_.failures >= kMostReadings) return false;
     place_.due = place_.reached + kBetweenAsking;
-    if (!options_.timed || vm_.capture_budget().allows(false)) return true;
+    const bool is_long = place_.reached >= kLongLoop && place_.failures == 0;
+    if (!options_.timed || is_long || vm_.capture_budget().allows(false)) return true;
     rest_where_short();
     return false;
   }
@@ -196,6 +200,8 @@ class Arrival {
       reading = read_loop(vm_, loop_, true);
     }
     vm_.capture_budget().spend(Clock::now() - before);
+    // Constants of graphs are no tensors of the transform that is under way.
+    const jit::NoLevels apart;
     if (!reading.flow) {
       failed(std::move(reading.reason));
       return false;

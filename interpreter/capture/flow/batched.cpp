@@ -15,7 +15,7 @@ void LevelsAround::enter(const VmapAround& vmap, Dim size) {
 std::vector<LevelId> levels_of(const Tensor& x) {
   std::vector<LevelId> found;
   for (const Wrapper* at = levels::wrapper_of(x); at != nullptr; at = levels::wrapper_of(at->value))
-    found.push_back(at->level);
+    if (at->kind == LevelKind::Batch) found.push_back(at->level);
   std::reverse(found.begin(), found.end());
   return found;
 }

@@ -30,7 +30,7 @@ class LevelsAround {
   std::vector<std::unique_ptr<levels::BatchLevel>> entered_;
 };
 
-// The levels that a tensor belongs to, innermost first: those of its value, then its own.
+// The vmaps that a tensor belongs to, innermost first: those of its value, then its own.
 std::vector<LevelId> levels_of(const Tensor& x);
 // A tensor of these vmaps over a plain one, which has all examples.
 Tensor batched(Tensor plain, std::span<const LevelId> vmaps);

@@ -9,6 +9,7 @@
 #include "interpreter/capture/flow/list_rows.h"
 #include "interpreter/values/iterators.h"
 #include "interpreter/values/utf8.h"
+#include "jit/pipeline/loop_level.h"
 #include "tensor/autocast.h"
 #include "tensor/autograd.h"
 #include "tensor/timeline.h"
@@ -261,6 +262,7 @@ std::int64_t trips_left(const LoopFlow& loop, const Frame& frame) {
 
 std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
   if (autocast::is_on) return std::nullopt;  // the ops of a flow convert nothing
+  if (loop.in_gradient != (levels::top != nullptr)) return std::nullopt;
   if (loop.records && *loop.records != grad_enabled()) return std::nullopt;
   const Frame& frame = *vm.frame();
   SourceValues found(loop.sources, &frame);
@@ -279,10 +281,29 @@ std::optional<FlowInputs> inputs_of(Vm& vm, const LoopFlow& loop) {
 
 namespace {
 
+// Without gradients, within a transform that differentiates.
+std::optional<jit::FlowResult> run_below(const levels::Level& level, FlowEntry& entry,
+                                         const FlowInputs& inputs) {
+  const std::optional<FlowInputs> plain = jit::values_below(level, inputs);
+  if (!plain) {
+    entry.refusal = "the tape outside of the transform records its tensors";
+    return std::nullopt;
+  }
+  jit::FlowResult result;
+  {
+    const levels::Below below(level);
+    result = entry.run->run(*plain);
+  }
+  jit::lift_results(level, result, inputs, *plain);
+  return result;
+}
+
 std::optional<jit::FlowResult> result_of(FlowEntry& entry, const FlowInputs& inputs) {
   const timeline::Span span(timeline::Kind::Kernel, entry.loop.graph->name);
+  const levels::Level* const level = entry.loop.in_gradient ? jit::gradient_around() : nullptr;
+  if (entry.run && level != nullptr) return run_below(*level, entry, inputs);
   if (entry.run) return entry.run->run(inputs);
-  jit::RecordedLoop recorded(entry.differentiated, inputs);
+  jit::RecordedLoop recorded(entry.differentiated, inputs, level);
   entry.refusal = recorded.why_not();
   if (!entry.refusal.empty()) return std::nullopt;
   std::optional<jit::FlowResult> result = recorded.run();

@@ -96,7 +96,10 @@ void FlowSources::expect_written(const Tensor& x) {
     if (each.kind != Guard::Kind::Tensor) continue;
     const Entry& entry = entries_[by_source_.at({Input::Kind::Tensor, each.source})];
     if (is_input && !is_of(entry)) continue;
-    const Tensor written = now(levels::innermost(entry.value.tensor()));
+    const Tensor written = now(recorded(entry.value.tensor()));
+    if (gradient_ != nullptr && (!gradient_->owns(written) || levels::wrapper_of(written)->captured))
+      throw Unsupported{"`" + flow_.sources[each.source].text +
+                        "`, which it writes, is from outside of the transform"};
     const std::optional<BaseHistory> base = TensorGuard::of(written).base;
     const std::string name = "`" + flow_.sources[each.source].text + "`";
     if (base != BaseHistory::None) flow_.records = grad_enabled();

@@ -6,6 +6,7 @@
 
 #include "interpreter/capture/flow/reader.h"
 #include "jit/graph/trace.h"
+#include "jit/pipeline/loop_level.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -47,11 +48,14 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
 }
 
 LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapAround> vmaps) {
-  if (levels::top != nullptr) return refused("the loop runs under a transform");
+  levels::Level* const gradient = jit::gradient_around();
+  if (levels::top != nullptr && (gradient == nullptr || !in_place))
+    return refused("the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused("each instruction is watched");
   const jit::NoLevels apart;
   auto flow = std::make_unique<LoopFlow>();
-  FlowSources inputs(*flow, std::move(vmaps));
+  flow->in_gradient = gradient != nullptr;
+  FlowSources inputs(*flow, std::move(vmaps), gradient);
   FlowKnowledge knowledge;
   for (int k = 0; k < kMostReadings; ++k) {
     FlowReader reader(vm, loop, *flow, inputs, knowledge);

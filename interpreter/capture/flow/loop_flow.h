@@ -50,6 +50,8 @@ struct LoopFlow {
   static std::int64_t rows_of(std::int64_t bytes) {
     return std::clamp<std::int64_t>((std::int64_t{64} << 20) / std::max<std::int64_t>(bytes, 1), 16, 4096);
   }
+  // Is it within one transform that differentiates, whose tensors it is given? Else it is within none.
+  bool in_gradient = false;
   // Must gradients be recorded, or must they not be? nullopt: nothing depends on it.
   std::optional<bool> records;
   // By input: a tensor that requires gradients while they are recorded. Where there are some, the loop is

@@ -50,6 +50,7 @@ bool FlowPlace::records() const {
 void FlowPlace::visit_references(ReferenceVisitor& visitor) const {
   interp::visit_references(entries, visitor);
   if (pending) pending->loop().visit_references(visitor);
+  if (in_gradient) in_gradient->visit_references(visitor);
 }
 
 bool allows_flows(const CompileOptions& options) {

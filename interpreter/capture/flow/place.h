@@ -19,11 +19,13 @@ struct FlowPlace {
   std::unique_ptr<PendingFlow> pending;  // whose code is made while the interpreter goes on
   std::int64_t expected_trips = 0;       // of a run of the pending one: those that were left when it was read
   bool is_asked_for = false;             // the program asked to compile the loop, which can be no node
-  std::string given_up;                  // why the loop runs as a flow no more; empty: it may
-  std::string latest_reason;             // why it was not read, or not made to code, the last time
-  bool is_around = false;                // the loop is around one that runs as a flow
-  bool rests = false;                    // its mark is gone until the loop was counted again
-  int failures = 0;                      // readings that gave no entry
+  // The same loop within one transform that differentiates; null: it did not run there.
+  std::shared_ptr<FlowPlace> in_gradient;
+  std::string given_up;       // why the loop runs as a flow no more; empty: it may
+  std::string latest_reason;  // why it was not read, or not made to code, the last time
+  bool is_around = false;     // the loop is around one that runs as a flow
+  bool rests = false;         // its mark is gone until the loop was counted again
+  int failures = 0;           // readings that gave no entry
   std::int64_t reached = 0;
   std::int64_t due = 0;          // nothing is read until the place was reached as often
   Clock::time_point refused_at;  // when the clock forbade a reading the last time

@@ -54,8 +54,10 @@ void add_flows(const FlowPlace& place, HotLoop& loop) {
       if (entry->exits[k] > 0) add_exit(loop.exits, entry->loop.graph->exits[k].reason, entry->exits[k]);
     }
   }
-  loop.is_pending = place.pending != nullptr;
-  loop.no_flow = place.given_up.empty() ? place.latest_reason : place.given_up;
+  loop.is_pending = loop.is_pending || place.pending != nullptr;
+  const std::string& reason = place.given_up.empty() ? place.latest_reason : place.given_up;
+  if (loop.no_flow.empty()) loop.no_flow = reason;
+  if (place.in_gradient) add_flows(*place.in_gradient, loop);
 }
 
 void add_loop_nodes(const Compiled& compiled, std::vector<HotLoop>& loops) {
@@ -86,6 +88,9 @@ std::vector<FlowInfo> infos_of(const FlowPlace& place, const std::string& where)
     info.code_bytes = static_cast<std::int64_t>(entry->code_bytes);
     info.text = jit::to_string(*entry->loop.graph);
     infos.push_back(std::move(info));
+  }
+  if (place.in_gradient) {
+    for (FlowInfo& each : infos_of(*place.in_gradient, where)) infos.push_back(std::move(each));
   }
   return infos;
 }

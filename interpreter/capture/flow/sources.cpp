@@ -6,6 +6,8 @@
 
 #include "interpreter/capture/flow/batched.h"
 #include "interpreter/capture/flow/list_numbers.h"
+#include "jit/graph/trace.h"
+#include "jit/pipeline/loop_level.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -27,7 +29,7 @@ void FlowSources::begin(FlowNotes& notes, Entry& entry) {
   if (entry.kind == Input::Kind::Number && begin_as_size(notes, entry)) return;
   flow_.inputs.push_back({entry.kind, entry.source});
   const bool requires_gradients =
-      entry.kind == Input::Kind::Tensor && requires_grad(levels::innermost(entry.value.tensor()));
+      entry.kind == Input::Kind::Tensor && requires_grad(recorded(entry.value.tensor()));
   if (requires_gradients) flow_.records = grad_enabled();
   flow_.wanted.push_back(requires_gradients && grad_enabled());
   const bool is_register = flow_.sources[entry.source].kind == Source::Kind::Register;
@@ -77,12 +79,13 @@ Tensor FlowSources::now(const Tensor& x) const {
 }
 
 FlowItem FlowSources::begin_tensor(FlowNotes& notes, const Entry& entry) {
-  const Tensor x = now(levels::innermost(entry.value.tensor()));
+  const Tensor x = now(recorded(entry.value.tensor()));
   Guard guard;
   guard.kind = Guard::Kind::Tensor;
   guard.source = entry.source;
   guard.tensor = TensorGuard::of(x);
   guard.tensor.base.reset();
+  if (const Wrapper* const wrapper = levels::wrapper_of(x)) guard.tensor.captured = wrapper->captured;
   // The program sees the strides of what the loop gives back, also those of dimensions of one element.
   const bool is_plain = is_row_major(x.layout());
   guard.tensor.same_strides = !is_plain;
@@ -143,29 +146,35 @@ SourceId FlowSources::part(SourceId parent, Source::Kind kind, std::int64_t numb
   return add_source(std::move(source));
 }
 
-namespace {
-
-void check_tensor(const Tensor& x, const std::string& name) {
-  if (!is_readable_batch(x)) throw Unsupported{"`" + name + "` is a tensor of a transform"};
+void FlowSources::check_tensor(const Tensor& x, const std::string& name) const {
+  if (gradient_ != nullptr && !jit::plain_below(*gradient_, x))
+    throw Unsupported{"`" + name + "` is a tensor of another transform, or recorded outside of this one"};
+  if (gradient_ == nullptr && !is_readable_batch(x))
+    throw Unsupported{"`" + name + "` is a tensor of a transform"};
   if (x.device() != Device{}) throw Unsupported{"`" + name + "` is not on the CPU"};
   if (x.is_number()) throw Unsupported{"`" + name + "` is a number as a tensor"};
 }
 
-// A view of what was written since follows its base when its history is asked for, by steps that are no part
-// of the loop: they run, and are not noted.
-void follow_base(const Tensor& x) {
-  const SymbolicRun apart;
-  static_cast<void>(requires_grad(x));
+// The tensor whose history the tape asks for: that of the gradient, or the plain one that has all examples.
+Tensor FlowSources::recorded(const Tensor& x) const {
+  return gradient_ != nullptr ? x : levels::innermost(x);
 }
 
-}  // namespace
+// A view of what was written since follows its base when its history is asked for, by steps that are no part
+// of the loop: they run at the level of the view, and are not noted.
+void FlowSources::follow_base(const Tensor& x) const {
+  const SymbolicRun apart;
+  const jit::NoLevels others;
+  levels::top = gradient_;
+  static_cast<void>(requires_grad(recorded(x)));
+}
 
 FlowItem FlowSources::input(const Value& value, SourceId source) {
   if (value.is(Tag::Int) && source == next_) return find(Input::Kind::Next, value, next_);
   if (value.is(Tag::Int) && source == left_) return find(Input::Kind::Left, value, next_);
   if (value.is_number()) return find(Input::Kind::Number, value, source);
   check_tensor(value.tensor(), flow_.sources[source].text);
-  follow_base(levels::innermost(value.tensor()));
+  follow_base(value.tensor());
   const SourceId first = by_tensor_.try_emplace(value.tensor_impl(), source).first->second;
   expect_one(source, first);
   return find(Input::Kind::Tensor, value, first);

@@ -16,9 +16,14 @@ struct ReadAgain {};
 
 class FlowSources {
  public:
-  // `vmaps`: around the loop, outermost first.
-  explicit FlowSources(LoopFlow& flow, std::vector<VmapAround> vmaps = {})
-      : flow_(flow), outer_(SizeScope::current()), vmaps_(std::move(vmaps)), sizes_(flow) {}
+  // `vmaps`: around the loop, outermost first. `gradient`: the transform that differentiates, where it is the
+  // only one around the loop; else null.
+  FlowSources(LoopFlow& flow, std::vector<VmapAround> vmaps, levels::Level* gradient)
+      : flow_(flow),
+        outer_(SizeScope::current()),
+        vmaps_(std::move(vmaps)),
+        gradient_(gradient),
+        sizes_(flow) {}
 
   // The range that the loop goes over: where its next item is found, and how many follow.
   void set_own_range(SourceId next, SourceId left) {
@@ -90,12 +95,16 @@ class FlowSources {
   FlowItem begin_tensor(FlowNotes& notes, const Entry& entry);
   FlowItem begin_numbers(FlowNotes& notes, const Entry& entry);
   FlowItem begin_rows(FlowNotes& notes, const Entry& entry);
+  void check_tensor(const Tensor& x, const std::string& name) const;
+  void follow_base(const Tensor& x) const;
+  Tensor recorded(const Tensor& x) const;
   // As in the call in which the loop is read.
   Tensor now(const Tensor& x) const;
 
   LoopFlow& flow_;
   const SizeScope* const outer_;  // of the call in which the loop is read, whose tensors may have symbols
   const std::vector<VmapAround> vmaps_;
+  levels::Level* const gradient_;
   FlowNotes* notes_ = nullptr;
   bool found_new_ = false;
   SourceId next_ = -1, left_ = -1;
