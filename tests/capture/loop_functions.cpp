@@ -37,6 +37,7 @@ void LoopWriter::function() {
   leaves_.clear();
   in_function_ = true;
   line(made.body, "(n, m) = a.shape");
+  parameters_ = names;
   if (!is_integer_ && random_.chance(for_gradients_ ? 100 : 25)) record_gradients(made.body, f.parameters);
   begin_locals(made.body);
   for (int k = random_.chance(30) ? 2 : 1; k > 0; --k) {
@@ -109,11 +110,40 @@ void LoopWriter::end_with_gradients(Block& block) {
                    "(a * leaf_a).sum() + acc * acc", "(x * x).sum() + (a * a).sum() * 0.5"});
   }
   line(block, "loss = " + pick(losses));
+  if (random_.chance(35)) return end_with_transform(block);
   if (random_.chance(50)) {
     line(block, "loss.backward()");
     line(block, fmt::format("return loss.detach(), [t.grad for t in [{}]]", all));
   } else {
     line(block, fmt::format("return loss.detach(), grads(loss, [{}], allow_unused=true)", all));
+  }
+}
+
+// What is recorded becomes a function that a transform differentiates by what were leaves.
+void LoopWriter::end_with_transform(Block& block) {
+  form("loops within a transform");
+  Statement inside{"", {}, "}"};
+  std::string leaves, values, numbers;
+  for (std::size_t k = 0; k < leaves_.size(); ++k) {
+    const std::string of = leaves_[k].substr(leaves_[k].find('_') + 1);
+    leaves += leaves_[k] + ", ";
+    values += of + ".detach().clone(), ";
+    numbers += fmt::format("{}, ", k);
+  }
+  inside.head = fmt::format("fn inside({}{}) {{", leaves, parameters_);
+  for (std::size_t k = 1; k < block.size(); ++k)
+    if (!block[k].head.starts_with("leaf_")) inside.body.push_back(std::move(block[k]));
+  line(inside.body, "return loss");
+  block.resize(1);
+  block.push_back(std::move(inside));
+  const std::string call = fmt::format("({}{})", values, parameters_);
+  if (random_.chance(60)) {
+    line(block, fmt::format("return value_and_grad(inside, argnums=({})){}", numbers, call));
+  } else {
+    const std::string names = leaves.substr(0, leaves.size() - 2), arguments = leaves + parameters_;
+    line(block, fmt::format("(loss, back) = vjp(({}) => inside({}), {})", names, arguments,
+                            values.substr(0, values.size() - 2)));
+    line(block, "return loss, back(ones_like(loss)), back(ones_like(loss) * 2)");
   }
 }
 

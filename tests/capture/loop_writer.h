@@ -121,6 +121,7 @@ class LoopWriter {
   void record_gradients(Block& block, const std::vector<Local>& parameters);
   void end_function(Block& block);
   void end_with_gradients(Block& block);
+  void end_with_transform(Block& block);
   std::string dtype_of_call(bool is_integer);
   std::string argument(const Local& parameter, int n, int m, bool is_integer);
   std::string tensor_argument(const Local& parameter, int n, int m, bool is_integer);
@@ -141,6 +142,7 @@ class LoopWriter {
   bool is_reckless_ = false;  // the program also leaves bounds
   bool is_plain_ = false;     // loops have but numbers, elements, slices and branches
   std::vector<Local> scope_;
+  std::string parameters_;             // names of those of the function
   std::vector<std::string> leaves_;    // tensors of the function that get gradients
   std::vector<std::string> closures_;  // functions of an int within the function
   std::vector<Callable> functions_;
