@@ -287,6 +287,7 @@ class Tracer final : public Watcher, private FollowedNumbers {
   bool begins_within(const Frame& frame, const Loop& loop) const;
   bool is_unreadable(const Frame& frame, const Loop& loop) const;
   bool is_left_to_flow(const Frame& frame, const Loop& loop) const;
+  bool runs_in_gradient(const Frame& frame, const Loop& loop);
   void expect_node() const;
   std::vector<VmapAround> vmaps_around() const;
   void note_declined(const Frame& frame, const Loop& loop, const std::string& reason);

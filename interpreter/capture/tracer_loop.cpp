@@ -49,11 +49,36 @@ bool Tracer::run_loop() {
       return note_loop(frame, *loop, made);
     } catch (const NoNode& declined) {
       note_declined(frame, *loop, declined.reason);
+      if (runs_in_gradient(frame, *loop)) {
+        stop("a loop within `" + levels::top->transform() + "` runs as machine code");
+        return false;
+      }
       if (nested_ > 0) iterated_.emplace(frame.code, loop->top);
     }
   }
   fix_begun_range(frame, *loop);
   return false;
+}
+
+// Does the loop run as a flow within the gradient that is around it? That is one step of its tape, where an
+// unrolled loop is many. Where the program asked to compile, loops over long ranges do as soon as they can.
+bool Tracer::runs_in_gradient(const Frame& frame, const Loop& loop) {
+  levels::Level* const level = levels::top;
+  const CompileOptions& options = base_->code->compiled->options;
+  const bool is_alone = nested_ > 0 && level != nullptr && level->kind() == LevelKind::Grad &&
+                        level->below() == &recorder_ && !recorder_.in_application();
+  if (!is_alone || checking() || options.backend == kAsCaptured || !allows_flows(options)) return false;
+  const std::shared_ptr<FlowPlace> place = followed_at(*frame.code, loop.top);
+  if (place != nullptr && place->in_gradient != nullptr) return place->in_gradient->ends_entries();
+  if (!options.asked_for || !goes_over_long_range(frame, loop) || is_unreadable(frame, loop)) return false;
+  const Watch unwatched(vm_, nullptr);
+  if (!read_loop(vm_, loop, true, {}, level).flow) {
+    unreadable_.emplace(frame.code, loop.top);
+    ++base_->code->compiled->failed_readings[{frame.code, loop.top}];
+    return false;
+  }
+  vm_.follow_loop(frame.function->owner, loop.top);
+  return true;
 }
 
 void Tracer::note_declined(const Frame& frame, const Loop& loop, const std::string& reason) {

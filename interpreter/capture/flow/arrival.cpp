@@ -15,6 +15,7 @@
 #include "interpreter/shadow.h"
 #include "jit/graph/trace.h"
 #include "jit/passes/run_recipe.h"
+#include "jit/pipeline/loop_level.h"
 #include "tensor/timeline.h"
 
 namespace kiln::interp::capture {
@@ -197,7 +198,7 @@ class Arrival {
     LoopReading reading;
     {
       const timeline::Span span(timeline::Kind::Capture, vm_.frame()->code->name);
-      reading = read_loop(vm_, loop_, true);
+      reading = read_loop(vm_, loop_, true, {}, jit::gradient_around());
     }
     vm_.capture_budget().spend(Clock::now() - before);
     // Constants of graphs are no tensors of the transform that is under way.

@@ -6,7 +6,6 @@
 
 #include "interpreter/capture/flow/reader.h"
 #include "jit/graph/trace.h"
-#include "jit/pipeline/loop_level.h"
 #include "tensor/autograd.h"
 
 namespace kiln::interp::capture {
@@ -47,10 +46,9 @@ void LoopFlow::visit_references(ReferenceVisitor& visitor) const {
   }
 }
 
-LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapAround> vmaps) {
-  levels::Level* const gradient = jit::gradient_around();
-  if (levels::top != nullptr && (gradient == nullptr || !in_place))
-    return refused("the loop runs under a transform");
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place, std::vector<VmapAround> vmaps,
+                      levels::Level* gradient) {
+  if (levels::top != gradient) return refused("the loop runs under a transform");
   if (vm.watcher() != nullptr) return refused("each instruction is watched");
   const jit::NoLevels apart;
   auto flow = std::make_unique<LoopFlow>();

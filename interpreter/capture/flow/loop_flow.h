@@ -102,7 +102,9 @@ struct LoopReading {
 };
 // Reads a loop, at the first instruction of whose body the innermost frame stands. The machine is not moved,
 // and nothing is changed. One that draws random numbers is refused unless it will run `in_place` of the loop.
-// `vmaps`: those around it, outermost first, whose batches the flow is given and gives.
-LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false, std::vector<VmapAround> vmaps = {});
+// `vmaps`: those around it, outermost first, whose batches the flow is given and gives. `gradient`: that in
+// whose level it will run, which is the innermost transform; null: in none.
+LoopReading read_loop(Vm& vm, const Loop& loop, bool in_place = false, std::vector<VmapAround> vmaps = {},
+                      levels::Level* gradient = nullptr);
 
 }  // namespace kiln::interp::capture

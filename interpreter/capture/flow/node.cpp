@@ -101,6 +101,13 @@ void expect_many_iterations(const jit::FlowGraph& flow, std::int64_t count, bool
 
 }  // namespace
 
+bool goes_over_long_range(const Frame& frame, const Loop& loop) {
+  const std::size_t step = loop.end - 1;
+  if (frame.code->opcode_at(step) != Opcode::NextFor) return false;
+  const Value* const state = frame.base + frame.code->instructions[step].a;
+  return state->is(Tag::Int) && state[1].as_int() >= kMostUnrolled;
+}
+
 bool expect_worth_a_node(const Frame& frame, const Loop& loop, const jit::FlowGraph& flow,
                          const FlowPlace* place, bool varies, bool is_shown) {
   if ((place != nullptr && place->ends_entries()) || reads_elements(flow)) return true;

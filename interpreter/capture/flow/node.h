@@ -16,6 +16,8 @@ struct NoNode {
   std::string reason;
 };
 
+// Does the loop go over a range that is too long to be unrolled?
+bool goes_over_long_range(const Frame& frame, const Loop& loop);
 // Throws NoNode where the loop, at the first instruction of whose body the frame stands, is better unrolled
 // than a node: where its iterations are few, but for loops that ask for elements, at which a graph would end,
 // those with loops within them unless the graph is only shown or written, and those whose number of
