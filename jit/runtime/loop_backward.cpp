@@ -16,6 +16,8 @@
 namespace kiln::jit {
 namespace {
 
+constexpr const char* kReachDiffers = "which gradients a loop gives depends on the way that it is left";
+
 [[noreturn]] void refuse(const std::string& reason) { throw OpError(ErrorKind::Capture, reason); }
 
 Tensors run_backward(const Op& op, Inputs inputs, const Attrs& attrs);
@@ -117,19 +119,26 @@ std::vector<std::size_t> gradients_at(const LoopFunction& function, const LoopBa
   return found;
 }
 
+// The inputs that gradients of these results reach where the loop is left by the exit.
+std::vector<std::size_t> reached_at(const LoopFunction& function, const FlowDerivative& derivative,
+                                    ExitId exit, const std::vector<bool>& given) {
+  LoopBackward backward;
+  backward.given = given;
+  backward.onto.resize(function.flow->inputs.size());
+  return gradients_at(function, backward, derivative, exit);
+}
+
 // A graph is made before it is known which results gradients come in for. So what each of them reaches must
-// be known, alone and with all others; or backward would be refused when the program has already run.
+// be known, alone and with all others, and be the same by each exit; or backward would be refused when the
+// program has already run.
 void expect_known_reach(const LoopFunction& function, const FlowDerivative& derivative) {
-  for (const ExitId exit : function.done) {
-    const std::size_t outputs = derivative.outputs(exit).size();
-    for (std::size_t k = 0; k <= outputs; ++k) {
-      std::vector<bool> given(outputs, k == outputs);
-      if (k < outputs) given[k] = true;
-      const std::optional<FlowBackward> way = derivative.backward(exit, given);
-      if (!way) refuse("what the derivative of a loop reaches is known when it has run");
-      if (!way->uncertain.empty())
-        refuse("whether a gradient comes to an input of a loop is known when it has run");
-    }
+  const std::size_t results = function.written.size() + function.given.size();
+  for (std::size_t k = 0; k <= results; ++k) {
+    std::vector<bool> given(results, k == results);
+    if (k < results) given[k] = true;
+    const std::vector<std::size_t> reached = reached_at(function, derivative, function.done.front(), given);
+    for (const ExitId exit : function.done)
+      if (reached_at(function, derivative, exit, given) != reached) refuse(kReachDiffers);
   }
 }
 
@@ -256,7 +265,7 @@ std::shared_ptr<const Op> make_loop_backward(LoopBackward backward) {
   backward.gradients = gradients_at(function, backward, flow->derivative(), function.done.front());
   for (const ExitId exit : function.done) {
     if (gradients_at(function, backward, flow->derivative(), exit) != backward.gradients)
-      refuse("which gradients a loop gives depends on the way that it is left");
+      refuse(kReachDiffers);
   }
   const auto count = [](const std::vector<bool>& bits) {
     return static_cast<std::size_t>(std::count(bits.begin(), bits.end(), true));
