@@ -172,7 +172,7 @@ void FlowNotes::assume(SizeRelation relation, Dim a, Dim b) {
   guards_ = scope().guards().size();
 }
 
-Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size, std::int64_t least_hint) {
+Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size, HintRange within_hints) {
   const Dim n = size_of(number);
   const bool is_bound = op == NumberOp::SliceBound;
   const SizeRelation within = is_bound ? SizeRelation::AtMost : SizeRelation::Less;
@@ -184,8 +184,8 @@ Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size, std::int64_
   const std::string key = (is_bound ? "bound " : "index ") + n.text() + " of " + size.text();
   if (const auto known = places_.find(key); known != places_.end()) return known->second;
   const std::int64_t length = scope().hint(size), asked = hint_of(number);
-  const std::int64_t most = std::max<std::int64_t>(length - (is_bound ? 0 : 1), 0);
-  const std::int64_t hint = std::clamp(asked < 0 ? asked + length : asked, std::min(least_hint, most), most);
+  const std::int64_t hint =
+      std::clamp(asked < 0 ? asked + length : asked, within_hints.least, within_hints.most);
   const FlowItem size_item = FlowItem::number(DType::I64, Operand::of_number(size));
   const FlowItem result = apply(op, DType::I64, {number, size_item}, !is_bound, hint);
   const Dim place = size_of(result);
@@ -195,13 +195,20 @@ Dim FlowNotes::placed(NumberOp op, const FlowItem& number, Dim size, std::int64_
   return place;
 }
 
-Dim FlowNotes::index(const FlowItem& number, Dim size) { return placed(NumberOp::Index, number, size, 0); }
-Dim FlowNotes::slice_start(const FlowItem& number, Dim size) {
-  return placed(NumberOp::SliceBound, number, size, 0);
+Dim FlowNotes::index(const FlowItem& number, Dim size) {
+  const std::int64_t most = std::max<std::int64_t>(scope().hint(size) - 1, 0);
+  return placed(NumberOp::Index, number, size, {0, most});
 }
-// The slice is read as one of two elements, since rules do other things to fewer.
+// A slice is read as one of two elements at least, where there are as many, since rules do other things to
+// fewer.
+Dim FlowNotes::slice_start(const FlowItem& number, Dim size) {
+  const std::int64_t most = std::max<std::int64_t>(scope().hint(size) - SizeScope::kLowestSize, 0);
+  return placed(NumberOp::SliceBound, number, size, {0, most});
+}
 Dim FlowNotes::slice_end(const FlowItem& number, Dim size, Dim start) {
-  return placed(NumberOp::SliceBound, number, size, scope().hint(start) + SizeScope::kLowestSize);
+  const std::int64_t most = std::max<std::int64_t>(scope().hint(size), 0);
+  const std::int64_t least = scope().hint(start) + SizeScope::kLowestSize;
+  return placed(NumberOp::SliceBound, number, size, {std::min(least, most), most});
 }
 
 FlowItem FlowNotes::item(const Tensor& x) {

@@ -95,7 +95,10 @@ class FlowNotes final : public StandIn {
   Tensors results_of(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensors view(const Op& op, Inputs inputs, const Attrs& attrs);
   Tensor alias(const Tensor& x, Layout layout);
-  Dim placed(jit::NumberOp op, const FlowItem& number, Dim size, std::int64_t least_hint);
+  struct HintRange {
+    std::int64_t least, most;
+  };
+  Dim placed(jit::NumberOp op, const FlowItem& number, Dim size, HintRange within_hints);
   void forget_overlap(const Tensor& target);
   void forget_broadcast();
   template <class F>
