@@ -96,6 +96,7 @@ struct Compiled {
   // Loops that are no nodes of its graphs, by place, and why, for people.
   std::vector<std::pair<std::string, std::string>> declined_loops;
   std::vector<Stop> breaks;
+  std::optional<Stop> too_long;  // where capture ended without a graph, since that grew too long
   std::vector<Recompile> recompiles;
   std::pair<std::int64_t, std::string> recompiled_for;  // the latest: in which call, and why
   std::vector<std::string> warnings;                    // said once

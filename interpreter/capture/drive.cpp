@@ -414,6 +414,8 @@ class Drive {
     }
     mark_end(outcome);
     const Next next = next_after(outcome);
+    const bool is_in_vain = !outcome.entry || !computes(*outcome.entry);
+    if (is_in_vain && stop.end == End::TooLong) compiled_.too_long = stop;
     if (!outcome.entry) {
       ++place.failures;
       return next;

@@ -171,6 +171,8 @@ void add_info(const Code& code, CompileInfo& info) {
     for (std::string line; std::getline(lines, line);) add_note(info, line);
   });
   add_waiting(compiled, info);
+  if (const auto& stop = compiled.too_long)
+    add_note(info, fmt::format("capture gave it up at {}:{}: {}", stop->file, stop->line, stop->reason));
   info.compiles += compiled.compiles;
   info.hits += compiled.hits;
   for (const capture::Stop& each : compiled.breaks)
@@ -397,7 +399,7 @@ std::string why(Interpreter& interpreter, const Value& function) {
   if (!is_compiling) return "nothing is compiled until `set_compile(true)`, or the end of no_compile";
   if (code != nullptr && code->never_compiled) return "it is marked @eager, and is never compiled";
   const CompileInfo info = compile_info_of(interpreter, function);
-  if (info.compiles == 0 && info.breaks.empty() && info.loops.empty()) {
+  if (info.compiles == 0 && info.breaks.empty() && info.loops.empty() && info.notes.empty()) {
     return function.is_none() ? "nothing at top level was compiled: no loop has run long enough"
                               : "it was not compiled: it has not been called often enough";
   }
