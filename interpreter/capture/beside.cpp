@@ -30,6 +30,7 @@ constexpr int kMostWait = 20'000;  // for the shadow, in milliseconds, after the
 
 bool is_under_way = false;
 bool is_interpreted = false;  // what this process does of it
+bool is_without_entries = false;
 
 // How a region was left.
 struct Ended {
@@ -249,12 +250,14 @@ std::string first_difference(const std::vector<std::string>& compiled,
 
 bool Beside::under_way() { return is_under_way; }
 bool Beside::interprets() { return is_interpreted; }
+bool Beside::runs_flows_alone() { return is_without_entries; }
 
 Next Beside::run(Vm& vm, const Region& region, const Step& compiled, const Step& checked,
                  const std::function<void(const std::string&)>& tell, bool interpreted) {
   vm.interpreter().flush();
   is_under_way = true;
   std::optional<Shadow> shadow = Shadow::start([&] {
+    is_without_entries = interpreted;
     const Ended ended = run_region(vm, region, compiled);
     return Report(vm, ended).lines();
   });

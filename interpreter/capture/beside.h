@@ -21,6 +21,9 @@ class Beside {
   // Does this process go through the region in the interpreter alone, so that it ends where the shadow does?
   // An entry of what surrounds a loop may go on behind it.
   static bool interprets();
+  // In the copy of a region that is a loop whose flow is compared: do no entries run, one of which could go
+  // on behind the loop?
+  static bool runs_flows_alone();
 
   // Runs from the machine's place in `region` until the region is left. The shadow first calls `compiled`,
   // which runs an entry; this process calls `checked`, and runs no entry at all where it is `interpreted`.

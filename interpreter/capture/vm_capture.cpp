@@ -38,7 +38,7 @@ capture::Next Vm::at_mark(Frame* frame, Frame* entry) {
   const std::optional<capture::Region> region = region_at(frame, entry);
   check_native_stack();
   if (const std::optional<capture::Next> next = flow_at(frame, region)) return *next;
-  if (!region) return capture::Next::Interpret;
+  if (!region || capture::Beside::runs_flows_alone()) return capture::Next::Interpret;
   // Outlives what its last call compiles or releases.
   const Value keep{static_cast<Object*>(const_cast<Function*>(region->base->function))};
   return capture::drive(*this, *region, *region->base->code->compiled);
