@@ -16,7 +16,7 @@ Tensor wrapped(const levels::Level& level, const Tensor& x, bool captured) {
   return levels::wrap(level.id(), level.kind(), x, {}, captured);
 }
 
-// What was given where the flow gave `x` back; else null.
+// Finds the program's value of the input that a flow gave back as `x`. It is null where `x` is no input.
 const FlowValue* given_as(const Tensor& x, std::span<const FlowValue> program,
                           std::span<const FlowValue> below) {
   for (std::size_t i = 0; i < below.size(); ++i)
@@ -24,7 +24,7 @@ const FlowValue* given_as(const Tensor& x, std::span<const FlowValue> program,
   return nullptr;
 }
 
-// An input whose memory `x`, which is none, shows; else null.
+// Finds the program's tensor of an input that shares memory with `x`. It is null where no input does.
 const Tensor* shown_input(const Tensor& x, std::span<const FlowValue> program,
                           std::span<const FlowValue> below) {
   for (std::size_t i = 0; i < below.size(); ++i)

@@ -11,17 +11,20 @@
 
 namespace kiln::jit {
 
-// The transform under way, where it is one that differentiates and nothing is around it; else null.
+// Gives the transform under way where it is the only one, and has a tape of its own. It is null otherwise.
 levels::Level* gradient_around();
 
-// What a tensor of the program stands for below the level; absent as it is. Nothing where that is not plain:
-// where the tape outside of the transform records it, or where it belongs to another level.
+// Gives what a tensor of the program stands for below the level; for an absent tensor an absent one. There is
+// no result where that is not plain: where the tape outside of the transform records it, or where it belongs
+// to another level.
 std::optional<Tensor> plain_below(const levels::Level& level, const Tensor& x);
-// Likewise for all that a flow is given. Nothing also where two of the tensors stand for one.
+// The same for all that a flow is given. There is no result, either, where two tensors of the program stand
+// for the same one below: what the flow gives back could not be told apart.
 std::optional<std::vector<FlowValue>> values_below(const levels::Level& level,
                                                    std::span<const FlowValue> program);
-// What a flow gave for `below`, as the ops of the program would give it: an input is the program's own
-// tensor, what shows an input's memory is a view of it, and all else is a tensor of the level.
+// Makes what a flow gave for `below` into what the ops of the program would give: an input that comes back is
+// the program's own tensor, a tensor that shares memory with an input is a view of it, and all else becomes a
+// tensor of the level.
 void lift_results(const levels::Level& level, FlowResult& result, std::span<const FlowValue> program,
                   std::span<const FlowValue> below);
 
